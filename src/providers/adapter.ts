@@ -1,23 +1,20 @@
 import type { Provider } from "../contract/provider.ts";
 
 /** What the SDKs call instead of the global fetch. */
-export type ProviderFetch = (
-	url: string | URL | Request,
-	init?: RequestInit,
-) => Promise<Response>;
+export type ProviderFetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** What proves to a provider who asks. */
 export type Credentials = {
-	/** Trimmed; absent for servers that want none. */
-	readonly apiKey?: string;
-	/** The account of a subscription (`openai-codex`). */
-	readonly accountId?: string;
+  /** Trimmed; absent for servers that want none. */
+  readonly apiKey?: string;
+  /** The account of a subscription (`openai-codex`). */
+  readonly accountId?: string;
 };
 
 /** What an adapter is made from. The fetch throws a ProviderError on every status that is not 2xx. */
 export type AdapterDeps = {
-	readonly credentials: Credentials;
-	readonly fetch: ProviderFetch;
+  readonly credentials: Credentials;
+  readonly fetch: ProviderFetch;
 };
 
 /** Makes the adapter of one API. Loading its file loads the SDK, so the file is imported when it is used. */
