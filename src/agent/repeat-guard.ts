@@ -1,0 +1,33 @@
+import type { ToolCall } from "../contract/messages.ts";
+import type { ToolResult } from "../contract/tool.ts";
+
+/** Notices a model that makes the same call with the same result over and over. */
+export type RepeatGuard = {
+  /** Counts a call with its result and gives the result back, from the third time on with a remark for the model. */
+  check(call: ToolCall, result: ToolResult): ToolResult;
+  /** The call that was made too often, in words. */
+  exceeded(): string | undefined;
+};
+
+const remarkFrom = 3;
+const stopAt = 6;
+
+/** Makes a guard. Only progress (a call or a result that was not seen before) starts the count anew. */
+export function createRepeatGuard(): RepeatGuard {
+  const counts = new Map<string, number>();
+  let tooOften: string | undefined;
+
+  function check(call: ToolCall, result: ToolResult): ToolResult {
+    const key = JSON.stringify([call.name, call.arguments, result.content, result.isError]);
+    const before = counts.get(key) ?? 0;
+    if (before === 0) counts.clear();
+    const count = before + 1;
+    counts.set(key, count);
+    if (count >= stopAt) tooOften = `the call of ${call.name} gave the same result ${count} times`;
+    if (count < remarkFrom) return result;
+    const text = `This is call number ${count} with the same arguments and the same result. Try something else.`;
+    return { ...result, content: [...result.content, { type: "text", text }] };
+  }
+
+  return { check, exceeded: () => tooOften };
+}
