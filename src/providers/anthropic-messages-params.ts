@@ -1,0 +1,155 @@
+import type { JsonObject } from "../contract/json.ts";
+import type {
+  AssistantContent,
+  AssistantMessage,
+  ModelMessage,
+  ToolResultMessage,
+  UserContent,
+} from "../contract/messages.ts";
+import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
+import { supportsOutputSchema, toThinkingParams } from "./anthropic-messages-thinking.ts";
+import { createIdMapper } from "./tool-call-ids.ts";
+
+type Block = JsonObject & { readonly type: string };
+type Turn = { role: "user" | "assistant"; content: Block[] };
+
+const cacheControl = { type: "ephemeral" } as const;
+
+/**
+ * Makes the body of a Messages request. The system prompt, the tools and the conversation so far each end in a cache
+ * mark, so that every next request of the session reads what this one wrote.
+ */
+export function toParams(request: ProviderRequest): JsonObject {
+  const { model } = request;
+  const maxTokens = request.maxTokens ?? model.maxTokens;
+  const { thinking, effort } = toThinkingParams(model, request.thinkingLevel, maxTokens);
+  const turns = toTurns(request.messages, model);
+  const outputConfig = {
+    ...(effort !== undefined && { effort }),
+    ...(request.outputSchema !== undefined &&
+      supportsOutputSchema(model) && { format: { type: "json_schema", schema: request.outputSchema } }),
+  };
+  return {
+    model: model.id,
+    max_tokens: maxTokens,
+    stream: true,
+    ...(request.systemPrompt.trim() !== "" && {
+      system: [{ type: "text", text: request.systemPrompt, cache_control: cacheControl }],
+    }),
+    messages: markLastUserBlock(turns),
+    ...(request.tools.length > 0 && { tools: toTools(request.tools) }),
+    ...(thinking !== undefined && {
+      thinking: thinking.type === "enabled" && startsUnthought(turns) ? { type: "disabled" } : thinking,
+    }),
+    ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
+  };
+}
+
+function toTurns(messages: readonly ModelMessage[], model: Model): Turn[] {
+  const toId = createIdMapper("anthropic");
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    const turn = toTurn(message, model, toId);
+    const last = turns.at(-1);
+    if (turn.content.length === 0) continue;
+    // The API wants all results of one assistant message in the one user message behind it.
+    if (last?.role === turn.role) last.content.push(...turn.content);
+    else turns.push(turn);
+  }
+  return turns;
+}
+
+function toTurn(message: ModelMessage, model: Model, toId: (id: string) => string): Turn {
+  switch (message.role) {
+    case "user":
+      return { role: "user", content: toUserBlocks(message.content, model) };
+    case "toolResult":
+      return { role: "user", content: [toToolResult(message, model, toId)] };
+    case "assistant": {
+      const own = isOwn(message, model);
+      return {
+        role: "assistant",
+        content: message.content.flatMap((block) => toAssistantBlock(block, own, toId)),
+      };
+    }
+  }
+}
+
+function toUserBlocks(content: string | readonly UserContent[], model: Model): Block[] {
+  const blocks = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
+  return blocks.flatMap((block): Block[] => {
+    // Blank text is refused by the API.
+    if (block.type === "text") return block.text.trim() === "" ? [] : [{ type: "text", text: block.text }];
+    if (!model.input.includes("image"))
+      return [{ type: "text", text: "(image left out: this model takes none)" }];
+    return [{ type: "image", source: { type: "base64", media_type: block.mimeType, data: block.data } }];
+  });
+}
+
+function toToolResult(message: ToolResultMessage, model: Model, toId: (id: string) => string): Block {
+  const content = toUserBlocks(message.content, model);
+  return {
+    type: "tool_result",
+    tool_use_id: toId(message.toolCallId),
+    content: content.length > 0 ? content : [{ type: "text", text: "(no output)" }],
+    ...(message.isError && { is_error: true }),
+  };
+}
+
+/** Signatures hold for the model that made them only. */
+function isOwn(message: AssistantMessage, model: Model): boolean {
+  return message.api === model.api && message.provider === model.provider && message.model === model.id;
+}
+
+function toAssistantBlock(block: AssistantContent, own: boolean, toId: (id: string) => string): Block[] {
+  switch (block.type) {
+    case "text":
+      return block.text.trim() === "" ? [] : [{ type: "text", text: block.text }];
+    case "thinking":
+      if (!own || !block.thinkingSignature) return [];
+      return block.redacted
+        ? [{ type: "redacted_thinking", data: block.thinkingSignature }]
+        : [{ type: "thinking", thinking: block.thinking, signature: block.thinkingSignature }];
+    case "toolCall":
+      return [{ type: "tool_use", id: toId(block.id), name: toToolName(block.name), input: block.arguments }];
+  }
+}
+
+/** A name that the model made up, or that another provider allowed, must not make the whole history invalid. */
+function toToolName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 128) || "unknown";
+}
+
+function toTools(tools: readonly ToolSchema[]): JsonObject[] {
+  return tools.map(({ name, description, parameters }, i) => ({
+    name,
+    description,
+    input_schema: { type: "object", ...parameters },
+    ...(i === tools.length - 1 && { cache_control: cacheControl }),
+  }));
+}
+
+function markLastUserBlock(turns: readonly Turn[]): Turn[] {
+  const at = turns.findLastIndex((turn) => turn.role === "user");
+  return turns.map(({ role, content }, i) => ({
+    role,
+    content:
+      i === at ? content.map((block, j) => (j === content.length - 1 ? marked(block) : block)) : content,
+  }));
+}
+
+function marked(block: Block): Block {
+  return { ...block, cache_control: cacheControl };
+}
+
+/**
+ * Whether the turn that the request continues began without thinking (by another model, or before thinking was
+ * turned on): a budget is refused there until the next prompt.
+ */
+function startsUnthought(turns: readonly Turn[]): boolean {
+  const prompt = turns.findLastIndex(
+    (turn) => turn.role === "user" && turn.content.some((b) => b.type !== "tool_result"),
+  );
+  const first = turns.slice(prompt + 1).find((turn) => turn.role === "assistant")?.content[0]?.type;
+  return first !== undefined && first !== "thinking" && first !== "redacted_thinking";
+}

@@ -1,0 +1,62 @@
+import { BaseAnthropic } from "@anthropic-ai/sdk/client";
+import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema";
+import type { JsonObject } from "../contract/json.ts";
+import type { ProviderRequest } from "../contract/provider.ts";
+import type { AdapterDeps, CreateAdapter } from "./adapter.ts";
+import { toDeltas } from "./anthropic-messages-deltas.ts";
+import { toParams } from "./anthropic-messages-params.ts";
+import { toProviderError } from "./http-error.ts";
+import { createRequestFetch } from "./request-fetch.ts";
+import { readServerEvents } from "./sse.ts";
+import { toWellFormedJson } from "./well-formed.ts";
+
+/** Speaks the Messages API of Anthropic and of those who copy it. */
+export const createAnthropicMessages: CreateAdapter = (deps) => ({
+  async *stream(request, signal) {
+    const { provider } = request.model;
+    signal.throwIfAborted();
+    try {
+      const response = await send(deps, request, signal);
+      yield* toDeltas(readServerEvents(response, provider), provider);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw toProviderError(thrown, provider);
+    }
+  },
+});
+
+/** The longest time that a timer can hold: the time limits are not the SDK's. */
+const noTimeoutMs = 2 ** 31 - 1;
+
+function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal): Promise<Response> {
+  const { model } = request;
+  const { apiKey } = deps.credentials;
+  const { fetch, settle } = createRequestFetch(deps.fetch, signal);
+  const client = new BaseAnthropic({
+    // An empty key keeps the SDK from looking for one in the environment and in files; null then takes the header away.
+    apiKey: apiKey ?? "",
+    baseURL: model.baseUrl,
+    defaultHeaders: { ...(apiKey === undefined && { authorization: null }), ...model.headers },
+    fetch,
+    maxRetries: 0,
+    timeout: noTimeoutMs,
+    logLevel: "off",
+    openTelemetry: false,
+    webhookKey: null,
+  });
+  // Not `messages.create`: that one writes warnings about old models to the console.
+  const body = toWellFormedJson(toParams(withStrictSchema(request)));
+  return settle(client.post("/v1/messages", { body, stream: true }).asResponse());
+}
+
+/** The API takes a subset of JSON Schema; what cannot be brought to it is left to the check of the answer. */
+function withStrictSchema(request: ProviderRequest): ProviderRequest {
+  const { outputSchema, ...rest } = request;
+  if (outputSchema === undefined) return rest;
+  try {
+    const strict: JsonObject = transformJSONSchema(outputSchema);
+    return { ...rest, outputSchema: strict };
+  } catch {
+    return rest;
+  }
+}
