@@ -1,0 +1,132 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The processes that one call started. */
+export type ProcessTree = {
+  /** The process groups that belong to it. */
+  readonly groups: readonly number[];
+  /**
+   * A text that its processes have in their environment, unlike any other process. It finds those that left the group
+   * and whose parents are gone (Linux only).
+   */
+  readonly mark: string;
+};
+
+type ProcessInfo = {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+};
+
+const pollMs = 25;
+/** How often what survives SIGKILL is looked for again: processes may fork while they are being killed. */
+const killRounds = 12;
+
+/** The pids of the tree's living processes: those of its groups, those with its mark, and all their descendants. */
+export function findMembers(tree: ProcessTree): number[] {
+  return members(tree).map(({ pid }) => pid);
+}
+
+/** Whether a process group has a process left; zombies count, so that only `false` is sure. */
+export function groupMayLive(group: number): boolean {
+  try {
+    process.kill(-group, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** Sends a signal to every process of the tree and returns their pids. */
+export function signalTree(tree: ProcessTree, signal: "SIGTERM" | "SIGKILL" | "SIGINT"): number[] {
+  const found = members(tree);
+  for (const group of tree.groups) send(-group, signal);
+  for (const { pid, group } of found) {
+    if (!tree.groups.includes(group)) send(pid, signal);
+  }
+  return found.map(({ pid }) => pid);
+}
+
+/**
+ * Ends every process of the tree: SIGTERM, then SIGKILL for those that are left after the grace. Resolves with the
+ * pids that even that did not end.
+ */
+export async function terminateTree(tree: ProcessTree, graceMs: number): Promise<number[]> {
+  const deadline = performance.now() + graceMs;
+  let left = signalTree(tree, "SIGTERM");
+  while (left.length > 0 && performance.now() < deadline) {
+    await sleep(pollMs);
+    left = findMembers(tree);
+  }
+  for (let round = 0; left.length > 0 && round < killRounds; round += 1) {
+    signalTree(tree, "SIGKILL");
+    await sleep(pollMs);
+    left = findMembers(tree);
+  }
+  return left;
+}
+
+function members(tree: ProcessTree): ProcessInfo[] {
+  const processes = process.platform === "linux" ? listFromProc() : listFromPs();
+  const children = new Map<number, ProcessInfo[]>();
+  for (const info of processes) {
+    const siblings = children.get(info.parent);
+    if (siblings) siblings.push(info);
+    else children.set(info.parent, [info]);
+  }
+  const found = new Map<number, ProcessInfo>();
+  const add = (info: ProcessInfo): void => {
+    if (found.has(info.pid) || info.pid === process.pid) return;
+    found.set(info.pid, info);
+    for (const child of children.get(info.pid) ?? []) add(child);
+  };
+  for (const info of processes) {
+    if (tree.groups.includes(info.group) || hasMark(info.pid, tree.mark)) add(info);
+  }
+  return [...found.values()];
+}
+
+function listFromProc(): ProcessInfo[] {
+  const processes: ProcessInfo[] = [];
+  for (const name of readdirSync("/proc")) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const stat = readProc(pid, "stat")?.toString("latin1");
+    if (stat === undefined) continue;
+    // The command's name is in parentheses and may hold anything, parentheses and spaces included.
+    const [state, parent, group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 3);
+    if (state !== "Z" && state !== "X") processes.push({ pid, parent: Number(parent), group: Number(group) });
+  }
+  return processes;
+}
+
+function listFromPs(): ProcessInfo[] {
+  const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,pgid=,stat="], { encoding: "utf8" });
+  return (stdout ?? "").split("\n").flatMap((line) => {
+    const [pid, parent, group, state] = line.trim().split(/\s+/);
+    if (!state || state.startsWith("Z")) return [];
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group) }];
+  });
+}
+
+function hasMark(pid: number, mark: string): boolean {
+  return process.platform === "linux" && (readProc(pid, "environ")?.includes(mark) ?? false);
+}
+
+/** Undefined when the process is gone or belongs to someone else. */
+function readProc(pid: number, file: "stat" | "environ"): Buffer | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`);
+  } catch {
+    return undefined;
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended meanwhile, or is another user's by now.
+  }
+}

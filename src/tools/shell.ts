@@ -1,0 +1,285 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import type { Options } from "execa";
+import { errorMessage } from "../contract/errors.ts";
+import { type Fifo, makeFifos } from "./fifo.ts";
+import { type OutputReader, readFifo, readStream } from "./output-reader.ts";
+import { findMembers, groupMayLive, type ProcessTree, signalTree, terminateTree } from "./process-tree.ts";
+
+export type OutputStream = "stdout" | "stderr";
+
+/** What to start, and where its output goes. */
+export type ProcessOptions = {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment: nothing is added from this process's own. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Takes output as it comes. The chunk is only valid during the call. Must not throw. */
+  readonly onOutput?: ((chunk: Uint8Array, stream: OutputStream) => void) | undefined;
+  /** Give the process real pipes, so that its own children can open /dev/stdout. Costs some milliseconds. */
+  readonly realPipes?: boolean;
+  /** Give the process two more pipes: it reads from file descriptor 3 and writes to 4. */
+  readonly channel?: boolean;
+};
+
+export type ProcessExit = { readonly exitCode?: number; readonly signal?: string };
+
+/** A process in a session and group of its own, without a terminal, with stdin at its end. */
+export type StartedProcess = {
+  readonly tree: ProcessTree;
+  readonly exited: Promise<ProcessExit>;
+  /** With `channel`: what to write to and to read from. */
+  readonly channel?: { readonly input: Writable; readonly output: Readable };
+  /** Waits until all output is read or, since others may hold the pipes, none came for a moment. */
+  drain(quietMs: number): Promise<void>;
+  /** Ends the process and all that it started; resolves with the pids that would not end. */
+  terminate(graceMs: number): Promise<readonly number[]>;
+  /** Lets go of the process after its exit. Returns the pids of what it left running. */
+  release(): readonly number[];
+};
+
+/** A command line for the shell, or a program with its arguments. */
+export type CommandOptions = Omit<ProcessOptions, "file" | "args" | "channel" | "realPipes"> & {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** Output beyond this ends the command. */
+  readonly maxOutputBytes?: number | undefined;
+  /** How long after the exit silence must last before pipes that others hold are let go. Default 150. */
+  readonly drainMs?: number | undefined;
+  /** How long after SIGTERM comes SIGKILL. Default 2000. */
+  readonly graceMs?: number | undefined;
+} & (
+    | { readonly command: string; readonly shell?: string | undefined }
+    | { readonly file: string; readonly args: readonly string[] }
+  );
+
+/** How a command ended. `exit` is by itself (whatever its status), the other reasons say who or what ended it. */
+export type CommandEnd = {
+  readonly reason: "exit" | "timeout" | "abort" | "ceiling" | "spawn_error";
+  /** Absent when a signal ended it or it did not start. */
+  readonly exitCode?: number;
+  /** The signal that ended it, for instance `SIGSEGV`. */
+  readonly signal?: string;
+  /** With `spawn_error`: why it did not start. */
+  readonly errorMessage?: string;
+  readonly durationMs: number;
+  /** Pids of processes of the command that still run. */
+  readonly survivors: readonly number[];
+};
+
+/** Runs a command to its end. Never throws and never waits for a process that the command left behind. */
+export type RunCommand = (options: CommandOptions) => Promise<CommandEnd>;
+
+const defaultDrainMs = 150;
+/** A pipe that keeps talking after the exit is let go after this time. */
+const maxDrainMs = 1000;
+const defaultGraceMs = 2000;
+const longestTimerMs = 2 ** 31 - 1;
+/** Linux takes 128 KiB in one argument. */
+const maxArgumentBytes = 120 * 1024;
+
+/** In the environment of each process that a call starts: one mark for each call on the way to it. */
+const markVariable = "BASE_CONTEXT_CALL";
+const ownMark = `${randomUUID()}.`;
+let callCount = 0;
+/** The groups that may hold living processes. */
+const liveGroups = new Set<number>();
+
+export const runCommand: RunCommand = async (options) => {
+  const startedAt = performance.now();
+  const end = (rest: Pick<CommandEnd, "reason"> & Partial<CommandEnd>): CommandEnd => ({
+    durationMs: Math.round(performance.now() - startedAt),
+    survivors: [],
+    ...rest,
+  });
+  if (options.signal?.aborted) return end({ reason: "abort" });
+  const limits = watchLimits(options);
+  let program: Program | undefined;
+  try {
+    program = await toProgram(options);
+    const started = await startProcess({ ...options, ...program, onOutput: limits.onOutput });
+    const exited = started.exited.then(() => "exit" as const);
+    const reason = await Promise.race([exited, limits.stopped]);
+    if (reason !== "exit") await started.terminate(options.graceMs ?? defaultGraceMs);
+    await started.drain(options.drainMs ?? defaultDrainMs);
+    const survivors = started.release();
+    // After SIGKILL the exit is certain, unless the kernel itself holds the process.
+    const exit = await Promise.race([started.exited, sleep(100, {}, { ref: false })]);
+    return end({ reason, survivors, ...exit });
+  } catch (error) {
+    return end({ reason: "spawn_error", errorMessage: errorMessage(error) });
+  } finally {
+    limits.dispose();
+    await program?.remove?.();
+  }
+};
+
+/**
+ * Kills, at once, everything that calls have started and that still runs, background processes included. For the end
+ * of the program by a signal.
+ */
+export function killAllGroups(): void {
+  if (callCount > 0) signalTree({ groups: [...liveGroups], mark: ownMark }, "SIGKILL");
+}
+
+/** Starts a process. Throws when it cannot be started. */
+export async function startProcess(options: ProcessOptions): Promise<StartedProcess> {
+  const [{ execa }, fifos] = await Promise.all([
+    import("execa"),
+    options.realPipes ? makeFifos() : Promise.resolve(undefined),
+  ]);
+  callCount += 1;
+  const mark = `${ownMark}${callCount};`;
+  const [out, err] = fifos ?? [];
+  const execaOptions: Options = {
+    cwd: options.cwd,
+    env: { ...options.env, [markVariable]: `${options.env[markVariable] ?? ""}${mark}` },
+    extendEnv: false,
+    stdio: [
+      "ignore",
+      out ? fdOption(out.writeFd) : "pipe",
+      err ? fdOption(err.writeFd) : "pipe",
+      ...(options.channel ? (["pipe", "pipe"] as const) : []),
+    ],
+    detached: true,
+    buffer: false,
+    reject: false,
+    cleanup: false,
+  };
+  const subprocess = execa(options.file, options.args, execaOptions);
+  const { pid } = subprocess;
+  for (const fifo of fifos ?? []) closeSync(fifo.writeFd);
+  if (pid === undefined) {
+    for (const fifo of fifos ?? []) closeSync(fifo.readFd);
+    throw new Error(whyNotStarted(options, await subprocess));
+  }
+  const exited = new Promise<ProcessExit>((resolve) => {
+    subprocess.once("exit", (exitCode, signal) => {
+      resolve(signal === null ? { exitCode: exitCode ?? 0 } : { signal });
+    });
+  });
+  const reader = (stream: OutputStream, fifo: Fifo | undefined): OutputReader[] => {
+    const onChunk = (chunk: Uint8Array): void => options.onOutput?.(chunk, stream);
+    if (fifo) return [readFifo(fifo.readFd, onChunk)];
+    const socket: unknown = subprocess[stream];
+    return socket instanceof Socket ? [readStream(socket, onChunk)] : [];
+  };
+  const [, , , input, output]: readonly unknown[] = subprocess.stdio;
+  return {
+    ...control({ groups: [pid], mark }, [...reader("stdout", out), ...reader("stderr", err)]),
+    exited,
+    ...(input instanceof Socket && output instanceof Socket ? { channel: { input, output } } : {}),
+  };
+}
+
+function control(
+  tree: ProcessTree,
+  readers: readonly OutputReader[],
+): Pick<StartedProcess, "tree" | "drain" | "terminate" | "release"> {
+  for (const group of tree.groups) liveGroups.add(group);
+  return {
+    tree,
+    drain: (quietMs) => drain(readers, quietMs),
+    terminate: (graceMs) => terminateTree(tree, graceMs),
+    release() {
+      const isOver = readers.every((reader) => reader.hasEnded()) && !tree.groups.some(groupMayLive);
+      const left = isOver ? [] : findMembers(tree);
+      if (left.length === 0) for (const group of tree.groups) liveGroups.delete(group);
+      for (const reader of readers) {
+        if (reader.hasEnded()) reader.close();
+        else reader.detach();
+      }
+      return left;
+    },
+  };
+}
+
+async function drain(readers: readonly OutputReader[], quietMs: number): Promise<void> {
+  const deadline = performance.now() + maxDrainMs;
+  const count = (): number => readers.reduce((sum, reader) => sum + reader.bytes(), 0);
+  const allEnded = Promise.all(readers.map((reader) => reader.ended));
+  for (let before = -1; before !== count() && performance.now() < deadline; ) {
+    before = count();
+    await Promise.race([allEnded, sleep(quietMs, undefined, { ref: false })]);
+    if (readers.every((reader) => reader.hasEnded())) return;
+    // A timer that is late runs before what meanwhile arrived is read.
+    await setImmediate();
+    await setImmediate();
+  }
+}
+
+type StopReason = "timeout" | "abort" | "ceiling";
+
+function watchLimits({
+  signal,
+  timeoutMs,
+  maxOutputBytes = Number.POSITIVE_INFINITY,
+  onOutput,
+}: CommandOptions) {
+  let stop: (reason: StopReason) => void = () => undefined;
+  const stopped = new Promise<StopReason>((resolve) => {
+    stop = resolve;
+  });
+  const onAbort = (): void => stop("abort");
+  const onTimeout = (): void => stop("timeout");
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const timer =
+    timeoutMs === undefined ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, longestTimerMs));
+  let bytes = 0;
+  return {
+    stopped,
+    onOutput(chunk: Uint8Array, stream: OutputStream): void {
+      const room = maxOutputBytes - bytes;
+      bytes += chunk.length;
+      if (room > 0) onOutput?.(chunk.length > room ? chunk.subarray(0, room) : chunk, stream);
+      if (bytes > maxOutputBytes) stop("ceiling");
+    },
+    dispose(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    },
+  };
+}
+
+type Program = Pick<ProcessOptions, "file" | "args" | "realPipes"> & { remove?(): Promise<void> };
+
+/** The program to start; a command that is too long for an argument is put into a file. */
+async function toProgram(options: CommandOptions): Promise<Program> {
+  if ("file" in options) return { file: options.file, args: options.args };
+  const { command, shell: file = defaultShell() } = options;
+  if (Buffer.byteLength(command) < maxArgumentBytes) return { file, args: ["-c", command], realPipes: true };
+  const folder = await mkdtemp(join(tmpdir(), "base-context-"));
+  const path = join(folder, "command");
+  await writeFile(path, command, { mode: 0o600 });
+  return {
+    file,
+    args: ["-c", '. "$0"', path],
+    realPipes: true,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The shell that commands run in where the settings name none. */
+function defaultShell(): string {
+  return existsSync("/bin/bash") ? "/bin/bash" : process.platform === "win32" ? "bash" : "/bin/sh";
+}
+
+/** execa takes every file descriptor, its types only those below ten. */
+function fdOption(fd: number): 3 {
+  return fd as 3;
+}
+
+function whyNotStarted(
+  { file, cwd }: ProcessOptions,
+  result: { originalMessage?: string | undefined },
+): string {
+  if (!existsSync(cwd)) return `${file} was not started: the folder ${cwd} does not exist`;
+  return `${file} was not started: ${result.originalMessage ?? "unknown reason"}`;
+}
