@@ -1,5 +1,5 @@
-import { assertNever } from "../contract/json.ts";
 import type { AssistantMessageEvent } from "../contract/events.ts";
+import { assertNever } from "../contract/json.ts";
 import {
   type AssistantContent,
   type AssistantMessage,
@@ -129,25 +129,30 @@ export function createAccumulator(options: AccumulatorOptions): Accumulator {
       case "activity":
         return;
       case "text_start":
-        return openBlock(event.index, { type: "text", text: "" });
+        openBlock(event.index, { type: "text", text: "" });
+        return;
       case "thinking_start":
-        return openBlock(event.index, { type: "thinking", thinking: "" });
+        openBlock(event.index, { type: "thinking", thinking: "" });
+        return;
       case "toolcall_start":
-        return openBlock(event.index, {
+        openBlock(event.index, {
           type: "toolCall",
           id: options.uniqueCallId(event.id),
           name: event.name,
           arguments: {},
         });
+        return;
       case "text_delta":
       case "thinking_delta":
       case "toolcall_delta":
-        return append(event.index, event.delta);
+        append(event.index, event.delta);
+        return;
       case "text_end":
       case "thinking_end":
       case "toolcall_end":
         sign(open.get(event.index)?.block, event);
-        return closeBlock(event.index, true);
+        closeBlock(event.index, true);
+        return;
       default:
         assertNever(event);
     }

@@ -15,7 +15,8 @@ const maxNesting = 500;
 export function parseArguments(raw: string): ParsedArguments {
   const text = raw.trim();
   if (text === "") return { ok: true, value: {} };
-  if (nesting(text) > maxNesting) return { ok: false, raw, problem: `nested deeper than ${maxNesting} levels` };
+  if (nesting(text) > maxNesting)
+    return { ok: false, raw, problem: `nested deeper than ${maxNesting} levels` };
   let value: JsonValue;
   try {
     value = parse(text);
@@ -54,5 +55,7 @@ function wellFormed(value: JsonValue): JsonValue {
   if (typeof value === "string") return value.toWellFormed();
   if (Array.isArray(value)) return value.map((item: JsonValue) => wellFormed(item));
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]),
+  );
 }

@@ -27,7 +27,11 @@ export type LoopDeps = {
  * by the caller and are told within the first turn. An abort between a call and the next answer ends in a message
  * that says so, so that the last assistant message always tells how the work ended.
  */
-export async function runLoop(opening: readonly AgentMessage[], deps: LoopDeps, signal: AbortSignal): Promise<void> {
+export async function runLoop(
+  opening: readonly AgentMessage[],
+  deps: LoopDeps,
+  signal: AbortSignal,
+): Promise<void> {
   let saying = opening;
   while (await deps.mayContinue(signal)) {
     const { reply, results } = await turn(saying, deps, signal);

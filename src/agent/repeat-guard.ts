@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { ToolCall } from "../contract/messages.ts";
 import type { ToolResult } from "../contract/tool.ts";
 
@@ -15,13 +16,14 @@ const stopAt = 6;
 /** Makes a guard. Only progress (a call or a result that was not seen before) starts the count anew. */
 export function createRepeatGuard(): RepeatGuard {
   const counts = new Map<string, number>();
+  const seen = new Set<string>();
   let tooOften: string | undefined;
 
   function check(call: ToolCall, result: ToolResult): ToolResult {
-    const key = JSON.stringify([call.name, call.arguments, result.content, result.isError]);
-    const before = counts.get(key) ?? 0;
-    if (before === 0) counts.clear();
-    const count = before + 1;
+    const key = digest([call.name, call.arguments, result.content, result.isError]);
+    if (!seen.has(key)) counts.clear();
+    seen.add(key);
+    const count = (counts.get(key) ?? 0) + 1;
     counts.set(key, count);
     if (count >= stopAt) tooOften = `the call of ${call.name} gave the same result ${count} times`;
     if (count < remarkFrom) return result;
@@ -30,4 +32,8 @@ export function createRepeatGuard(): RepeatGuard {
   }
 
   return { check, exceeded: () => tooOften };
+}
+
+function digest(value: unknown): string {
+  return createHash("sha1").update(JSON.stringify(value)).digest("base64");
 }

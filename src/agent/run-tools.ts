@@ -29,7 +29,11 @@ const updateIntervalMs = 100;
  * Answers every call of a reply, in call order. Calls that only read run side by side; any other runs alone. A call
  * that must not run (cut off, arguments that did not parse, unknown tool, aborted) is answered with the reason.
  */
-export async function runTools(reply: Reply, deps: ToolDeps, signal: AbortSignal): Promise<ToolResultMessage[]> {
+export async function runTools(
+  reply: Reply,
+  deps: ToolDeps,
+  signal: AbortSignal,
+): Promise<ToolResultMessage[]> {
   const results = new Map<ToolCall, ToolResult>();
   for (const group of groups(reply.calls, deps.tools))
     await Promise.all(
@@ -78,9 +82,13 @@ async function answer(
     );
   const tool = deps.tools.get(call.name);
   if (tool === undefined)
-    return refuse(`There is no tool "${call.name}". The tools are: ${[...deps.tools.keys()].join(", ") || "none"}.`);
+    return refuse(
+      `There is no tool "${call.name}". The tools are: ${[...deps.tools.keys()].join(", ") || "none"}.`,
+    );
   if (!args.ok)
-    return refuse(`The call was not run: its arguments are not valid (${args.problem}). What arrived: ${quote(args.raw)}`);
+    return refuse(
+      `The call was not run: its arguments are not valid (${args.problem}). What arrived: ${quote(args.raw)}`,
+    );
   return execute(call, { tool, deps, signal });
 }
 
@@ -91,7 +99,12 @@ async function execute(
   const about = { toolCallId: call.id, toolName: call.name };
   const clean = (output: ToolOutput) => cleanOutput(output, deps.redact);
   const updates = throttle(updateIntervalMs, (partial: ToolOutput) =>
-    deps.emit({ type: "tool_execution_update", ...about, args: call.arguments, partialResult: clean(partial) }),
+    deps.emit({
+      type: "tool_execution_update",
+      ...about,
+      args: call.arguments,
+      partialResult: clean(partial),
+    }),
   );
   deps.emit({ type: "tool_execution_start", ...about, args: call.arguments });
   const running = tool.execute(call.arguments, {
@@ -104,7 +117,9 @@ async function execute(
   try {
     result = await orAborted(running, signal);
   } catch (error) {
-    result = failure(signal.aborted ? `The call was ${abortWords(signal)}.` : `The tool failed: ${errorMessage(error)}`);
+    result = failure(
+      signal.aborted ? `The call was ${abortWords(signal)}.` : `The tool failed: ${errorMessage(error)}`,
+    );
   }
   updates.stop();
   const { isError, ...output } = deps.guard.check(call, { ...clean(result), isError: result.isError });

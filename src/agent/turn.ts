@@ -35,9 +35,13 @@ export async function ask(request: ProviderRequest, deps: AskDeps, signal: Abort
   try {
     const end = await stream(request, deps, accumulator, signal);
     if (end.stopReason !== "length" && isEmpty(accumulator))
-      throw new ProviderError("protocol", `${request.model.provider} sent an empty reply: no text and no tool call`, {
-        ...(end.stopReasonRaw === undefined ? {} : { stopReasonRaw: end.stopReasonRaw }),
-      });
+      throw new ProviderError(
+        "protocol",
+        `${request.model.provider} sent an empty reply: no text and no tool call`,
+        {
+          ...(end.stopReasonRaw === undefined ? {} : { stopReasonRaw: end.stopReasonRaw }),
+        },
+      );
     // What a reply holds outranks what it says of itself: some servers stop with "stop" after tool calls.
     const stopReason = end.stopReason === "stop" && accumulator.calls.length > 0 ? "toolUse" : end.stopReason;
     accumulator.finish({ stopReason, stopReasonRaw: end.stopReasonRaw });
@@ -64,7 +68,12 @@ function startMessage(model: Model, deps: AskDeps): Accumulator {
   });
 }
 
-async function stream(request: ProviderRequest, deps: AskDeps, accumulator: Accumulator, signal: AbortSignal) {
+async function stream(
+  request: ProviderRequest,
+  deps: AskDeps,
+  accumulator: Accumulator,
+  signal: AbortSignal,
+) {
   for await (const event of deps.provider.stream(request, signal)) {
     if (event.type === "end") return event;
     accumulator.push(event);
@@ -128,5 +137,7 @@ function tell(event: AssistantMessageEvent, deps: AskDeps): void {
 }
 
 function isEmpty({ message }: Accumulator): boolean {
-  return !message.content.some((block) => block.type === "toolCall" || (block.type === "text" && block.text.trim() !== ""));
+  return !message.content.some(
+    (block) => block.type === "toolCall" || (block.type === "text" && block.text.trim() !== ""),
+  );
 }

@@ -15,7 +15,8 @@ export function run(command, args, options = {}) {
 /** Installs the packages that the lock file names, when they are missing or older than it. */
 export function ensureInstalled() {
   const installed = `${root}node_modules/.package-lock.json`;
-  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs) return;
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs)
+    return;
   if (run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { stdio: ["ignore", 2, 2] }) !== 0) {
     console.error("npm ci failed: the packages could not be installed; see the lines above");
     process.exit(1);

@@ -20,12 +20,18 @@ for (const [name, command, args] of checks) {
 }
 console.log("— tests");
 const vitest = ["run", "--config", "test/vitest.config.ts", "--reporter=default", "--reporter=json"];
-const status = run("node_modules/.bin/vitest", [...vitest, `--outputFile.json=${report}`, ...process.argv.slice(2)]);
+const status = run("node_modules/.bin/vitest", [
+  ...vitest,
+  `--outputFile.json=${report}`,
+  ...process.argv.slice(2),
+]);
 try {
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
   passed += numPassedTests;
   // A file that fails before its first test counts as one failure.
-  failed += numFailedTests + testResults.filter((f) => f.status === "failed" && f.assertionResults.length === 0).length;
+  failed +=
+    numFailedTests +
+    testResults.filter((f) => f.status === "failed" && f.assertionResults.length === 0).length;
 } catch {
   failed++;
 }

@@ -1,0 +1,18 @@
+import type { AbortCause } from "./contract/outcome.ts";
+import type { Stdin } from "./input.ts";
+
+/** All of the process that the program touches, made by cli.ts. */
+export type Host = {
+  /** The arguments after the program's name. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly stdin: Stdin;
+  readonly stdout: { readonly fd: number; readonly isTerminal: boolean };
+  readonly stderr: { readonly fd: number; readonly isTerminal: boolean };
+  /** Aborted when the run is to end early; its reason is an AbortCause. */
+  readonly signal: AbortSignal;
+  /** Ends the run early; only the first call counts. */
+  readonly abort: (cause: AbortCause) => void;
+};
