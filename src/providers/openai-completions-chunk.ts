@@ -1,0 +1,121 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
+import type { TokenCounts } from "../contract/provider.ts";
+import { toTokenCounts } from "./openai-completions-usage.ts";
+
+/** A piece of what the model said. */
+export type ContentPart = { readonly kind: "text" | "thinking"; readonly text: string };
+
+/** A piece of a tool call. What the server did not state is undefined or empty. */
+export type ToolCallDelta = {
+  readonly index: number | undefined;
+  /** Where it stood in its chunk, which is all that some servers tell calls apart by. */
+  readonly position: number;
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+  /** Opaque data as JSON text that has to be sent back with the call. */
+  readonly signature: string | undefined;
+};
+
+/** One chunk of a reply in one shape, whatever dialect the server speaks. */
+export type CompletionChunk = {
+  readonly id: string;
+  readonly model: string;
+  readonly parts: readonly ContentPart[];
+  /** OpenRouter's structured reasoning, which the plain reasoning text repeats. */
+  readonly reasoningDetails: readonly JsonObject[];
+  readonly refusal: string;
+  readonly calls: readonly ToolCallDelta[];
+  readonly finishReason: string;
+  readonly usage: TokenCounts | undefined;
+  /** What holds an error, when anything in the chunk does. */
+  readonly error: JsonObject | undefined;
+};
+
+/** Reads a chunk of a stream or a whole completion. What is not usable in it is passed over. */
+export function readChunk(chunk: JsonObject): CompletionChunk {
+  const choice = firstObject(chunk.choices);
+  const delta = [choice.delta, choice.message].find(isJsonObject) ?? {};
+  const groq = isJsonObject(chunk.x_groq) ? chunk.x_groq : {};
+  return {
+    id: text(chunk.id),
+    model: text(chunk.model),
+    parts: [...readReasoning(delta), ...readContent(delta.content)],
+    reasoningDetails: objects(delta.reasoning_details),
+    refusal: text(delta.refusal),
+    calls: readCalls(delta),
+    finishReason: text(choice.finish_reason),
+    usage: toTokenCounts(chunk.usage) ?? toTokenCounts(choice.usage) ?? toTokenCounts(groq.usage),
+    error: readError(chunk, choice, groq),
+  };
+}
+
+/** The first of these that states a text: servers that send two of them send the same twice. */
+const reasoningFields = ["reasoning_content", "reasoning", "reasoning_text"] as const;
+
+function readReasoning(delta: JsonObject): ContentPart[] {
+  const plain = reasoningFields.map((field) => text(delta[field])).find((value) => value !== "");
+  const said = plain ?? objects(delta.reasoning_details).map(reasoningDetailText).join("");
+  return toParts("thinking", said);
+}
+
+/** The words of one structured reasoning item; empty for an encrypted one. */
+function reasoningDetailText(detail: JsonObject): string {
+  return text(detail.text) || text(detail.summary);
+}
+
+/** Content is a text, or (Mistral) an array of texts and thoughts. */
+function readContent(content: JsonValue | undefined): ContentPart[] {
+  if (!Array.isArray(content)) return toParts("text", text(content));
+  return content.flatMap((part: JsonValue): ContentPart[] => {
+    if (typeof part === "string") return toParts("text", part);
+    if (!isJsonObject(part)) return [];
+    if (part.thinking === undefined) return toParts("text", text(part.text));
+    const thoughts = Array.isArray(part.thinking) ? part.thinking : [part.thinking];
+    return toParts("thinking", thoughts.map(thoughtText).join(""));
+  });
+}
+
+function thoughtText(thought: JsonValue): string {
+  return isJsonObject(thought) ? text(thought.text) : text(thought);
+}
+
+function toParts(kind: ContentPart["kind"], said: string): ContentPart[] {
+  return said === "" ? [] : [{ kind, text: said }];
+}
+
+function readCalls(delta: JsonObject): ToolCallDelta[] {
+  const calls = Array.isArray(delta.tool_calls)
+    ? objects(delta.tool_calls)
+    : objects([delta.tool_calls ?? null]);
+  // The one call of the API's first version has neither id nor index.
+  const legacy = isJsonObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : [];
+  return [...calls, ...legacy].map((call: JsonObject, position) => {
+    const called = isJsonObject(call.function) ? call.function : {};
+    return {
+      index: typeof call.index === "number" ? call.index : undefined,
+      position,
+      id: text(call.id),
+      name: text(called.name),
+      arguments: isJsonObject(called.arguments) ? JSON.stringify(called.arguments) : text(called.arguments),
+      signature: isJsonObject(call.extra_content) ? JSON.stringify(call.extra_content) : undefined,
+    };
+  });
+}
+
+function readError(chunk: JsonObject, choice: JsonObject, groq: JsonObject): JsonObject | undefined {
+  if (chunk.object === "error" || chunk.type === "error") return chunk;
+  return [chunk, choice, groq].find(({ error }) => error != null && error !== false && error !== "");
+}
+
+function firstObject(values: JsonValue | undefined): JsonObject {
+  return objects(values)[0] ?? {};
+}
+
+function objects(values: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(values) ? values.filter(isJsonObject) : [];
+}
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}

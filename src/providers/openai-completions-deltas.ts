@@ -1,0 +1,166 @@
+import { ProviderError } from "../contract/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
+import type { ProviderEvent, TokenCounts } from "../contract/provider.ts";
+import { toStreamError } from "./http-error.ts";
+import { createContentBlocks } from "./openai-completions-blocks.ts";
+import { type CompletionChunk, readChunk } from "./openai-completions-chunk.ts";
+import { laterFinishReason, toEnd } from "./openai-completions-finish.ts";
+import { createToolCalls } from "./openai-completions-tool-calls.ts";
+import type { ServerEvent } from "./sse.ts";
+
+/** How long the usage may take after the finish reason when the server leaves its stream open. */
+const defaultGraceMs = 2_000;
+
+export type DeltaOptions = {
+  /** Whom the errors name. */
+  readonly provider: string;
+  /** Called when the reply is over but its stream is not: what is still waited for has to be broken off. */
+  readonly abandon: () => void;
+  readonly graceMs?: number;
+};
+
+/**
+ * Turns a server's events into deltas. Reads on behind the finish reason, since usage (and late errors) follow it, up
+ * to the end mark or the end of the stream, or until nothing came for a while. Throws a ProviderError when the reply
+ * fails or is not complete.
+ */
+export async function* toDeltas(
+  events: AsyncGenerator<ServerEvent>,
+  { provider, abandon, graceMs = defaultGraceMs }: DeltaOptions,
+): AsyncGenerator<ProviderEvent, void, undefined> {
+  const reply = createCompletion(provider);
+  let isDone = false;
+  try {
+    while (!isDone) {
+      const next = events.next();
+      const result = await (reply.isFinished() ? settleWithin(next, graceMs, abandon) : next);
+      if (result === undefined || result.done) break;
+      const event = result.value;
+      isDone = event.kind !== "event";
+      if (event.kind !== "done") yield* takeEvent(reply, event, provider);
+    }
+    yield* reply.end(isDone);
+  } finally {
+    // Not awaited: what was abandoned may never settle.
+    events.return(undefined).catch(() => undefined);
+  }
+}
+
+/** The result; undefined when it takes too long or the stream breaks, which a finished reply can do without. */
+async function settleWithin<T>(
+  result: Promise<T>,
+  limitMs: number,
+  abandon: () => void,
+): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(undefined);
+      abandon();
+    }, limitMs);
+  });
+  try {
+    return await Promise.race([result, limit]);
+  } catch (thrown) {
+    if (thrown instanceof ProviderError) return undefined;
+    throw thrown;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function* takeEvent(
+  reply: Completion,
+  event: Exclude<ServerEvent, { kind: "done" }>,
+  provider: string,
+): Generator<ProviderEvent, void, undefined> {
+  const { data } = event;
+  const isError = event.kind === "event" ? event.name === "error" : !Array.isArray(data) && !hasChoices(data);
+  if (isError) throw toStreamError(data, provider);
+  const chunks: JsonValue[] = Array.isArray(data) ? data : [data];
+  for (const chunk of chunks) {
+    if (isJsonObject(chunk)) yield* reply.push(chunk);
+    else yield { type: "activity" };
+  }
+}
+
+function hasChoices(data: JsonValue): boolean {
+  return isJsonObject(data) && Array.isArray(data.choices);
+}
+
+/** The state machine of one reply. */
+export type Completion = {
+  /** Takes a chunk and gives what it means; throws a ProviderError when it holds an error. */
+  push(chunk: JsonObject): Generator<ProviderEvent, void, undefined>;
+  /** Whether the server has said why it stopped. */
+  isFinished(): boolean;
+  /** Ends the blocks and the reply; throws a ProviderError when it is not complete. `isDone`: the end mark came. */
+  end(isDone: boolean): Generator<ProviderEvent, void, undefined>;
+};
+
+export function createCompletion(provider: string): Completion {
+  let blockCount = 0;
+  const nextIndex = () => blockCount++;
+  const blocks = createContentBlocks(nextIndex);
+  const calls = createToolCalls(nextIndex);
+  const stated = createStatedOnce();
+  let refusal = "";
+  let finishReason = "";
+
+  function takeContent(chunk: CompletionChunk): ProviderEvent[] {
+    refusal += chunk.refusal;
+    const events = chunk.parts.flatMap(blocks.append);
+    events.push(...blocks.keep(chunk.reasoningDetails));
+    for (const call of chunk.calls) events.push(...blocks.close(), ...calls.append(call));
+    return events;
+  }
+
+  return {
+    *push(data) {
+      const chunk = readChunk(data);
+      const events = [...stated.meta(chunk), ...takeContent(chunk), ...stated.usage(chunk.usage)];
+      finishReason = laterFinishReason(finishReason, chunk.finishReason);
+      yield* events.length > 0 ? events : [{ type: "activity" } as const];
+      if (chunk.error !== undefined) throw toStreamError(chunk.error, provider);
+    },
+    isFinished: () => finishReason !== "",
+    *end(isDone) {
+      const end = toEnd({
+        provider,
+        finishReason,
+        isDone,
+        refusal,
+        callCount: calls.count(),
+        callsAreWhole: calls.areWhole(),
+        hasNamelessCall: calls.hasNameless(),
+      });
+      yield* blocks.end();
+      yield* calls.end();
+      yield end;
+    },
+  };
+}
+
+/** Facts that servers repeat in every chunk, told when they are new. */
+function createStatedOnce() {
+  let responseId = "";
+  let responseModel = "";
+  let counted = "";
+  return {
+    meta({ id, model }: CompletionChunk): ProviderEvent[] {
+      const news = {
+        ...(responseId === "" && id !== "" && { responseId: id }),
+        ...(responseModel === "" && model !== "" && { responseModel: model }),
+      };
+      responseId ||= id;
+      responseModel ||= model;
+      return Object.keys(news).length > 0 ? [{ type: "meta", ...news }] : [];
+    },
+    usage(tokens: TokenCounts | undefined): ProviderEvent[] {
+      const text = JSON.stringify(tokens) ?? counted;
+      if (tokens === undefined || text === counted) return [];
+      counted = text;
+      return [{ type: "usage", tokens }];
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import type { JsonObject, JsonValue } from "../contract/json.ts";
+import type {
+  AssistantMessage,
+  ImageContent,
+  ModelMessage,
+  ThinkingContent,
+  ToolCall,
+  ToolResultMessage,
+  UserContent,
+} from "../contract/messages.ts";
+import type { Model } from "../contract/provider.ts";
+import { createIdMapper } from "./tool-call-ids.ts";
+import { toWellFormedJson } from "./well-formed.ts";
+
+/** Makes the messages of a request: the system prompt and the conversation, as the model's server takes them. */
+export function toMessages(
+  systemPrompt: string,
+  messages: readonly ModelMessage[],
+  model: Model,
+): JsonObject[] {
+  const toId = createIdMapper(isMistral(model) ? "mistral" : "openai");
+  const role = model.reasoning && model.compat.supportsDeveloperRole ? "developer" : "system";
+  const sent: JsonObject[] = systemPrompt.trim() === "" ? [] : [{ role, content: systemPrompt }];
+  const images: ImageContent[] = [];
+  for (const message of messages) {
+    if (message.role !== "toolResult") sent.push(...toImageMessage(images.splice(0)));
+    switch (message.role) {
+      case "user":
+        sent.push(...toUserMessage(message.content, model));
+        break;
+      case "assistant":
+        sent.push(...toAssistantMessage(message, model, toId));
+        break;
+      case "toolResult":
+        sent.push(toToolMessage(message, model, toId));
+        if (!model.compat.supportsToolResultImages) images.push(...imagesOf(message.content, model));
+    }
+  }
+  return [...sent, ...toImageMessage(images)];
+}
+
+function isMistral(model: Model): boolean {
+  return model.provider === "mistral" || /^https?:\/\/[^/]*\bmistral\.ai\b/.test(model.baseUrl);
+}
+
+const noImages = "(image left out: this model takes none)";
+
+function toUserMessage(content: string | readonly UserContent[], model: Model): JsonObject[] {
+  const blocks = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
+  const parts = toParts(blocks, model);
+  return parts.length === 0 ? [] : [{ role: "user", content: joinTexts(parts) }];
+}
+
+/** All results of a message have to follow it, so what they show comes behind the last one. */
+function toImageMessage(images: readonly ImageContent[]): JsonObject[] {
+  if (images.length === 0) return [];
+  const text = { type: "text", text: "The images of the tool results above:" };
+  return [{ role: "user", content: [text, ...images.map(toImagePart)] }];
+}
+
+function toToolMessage(message: ToolResultMessage, model: Model, toId: (id: string) => string): JsonObject {
+  const parts = toParts(message.content, model);
+  const texts = parts.filter(({ type }) => type === "text");
+  const noText = texts.length < parts.length ? "(see the image)" : "(no output)";
+  const shown = model.compat.supportsToolResultImages ? parts : texts;
+  return {
+    role: "tool",
+    tool_call_id: toId(message.toolCallId),
+    ...(model.compat.requiresToolResultName && { name: toToolName(message.toolName) }),
+    content: shown.length === 0 ? noText : joinTexts(shown),
+  };
+}
+
+function toParts(blocks: readonly UserContent[], model: Model): JsonObject[] {
+  return blocks.flatMap((block): JsonObject[] => {
+    if (block.type === "text") return block.text === "" ? [] : [{ type: "text", text: block.text }];
+    return [model.input.includes("image") ? toImagePart(block) : { type: "text", text: noImages }];
+  });
+}
+
+function imagesOf(blocks: readonly UserContent[], model: Model): ImageContent[] {
+  return model.input.includes("image") ? blocks.filter((block) => block.type === "image") : [];
+}
+
+function toImagePart({ mimeType, data }: ImageContent): JsonObject {
+  return { type: "image_url", image_url: { url: `data:${mimeType};base64,${data}` } };
+}
+
+/** Content of texts alone is sent as one text, which every server takes. */
+function joinTexts(parts: readonly JsonObject[]): JsonValue {
+  const texts = parts.map(({ text }) => text);
+  return texts.every((text) => typeof text === "string") ? texts.join("\n") : parts;
+}
+
+function toAssistantMessage(
+  message: AssistantMessage,
+  model: Model,
+  toId: (id: string) => string,
+): JsonObject[] {
+  const isOwn =
+    message.api === model.api && message.provider === model.provider && message.model === model.id;
+  const texts = message.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  // This API streams one text, which thoughts and calls may have parted.
+  const text = texts.join(message.api === model.api ? "" : "\n\n");
+  const calls = message.content.filter((block) => block.type === "toolCall");
+  if (text === "" && calls.length === 0) return [];
+  const thoughts = isOwn ? message.content.filter((block) => block.type === "thinking") : [];
+  return [
+    {
+      role: "assistant",
+      content: text === "" ? null : text,
+      ...toReasoning(thoughts, model, calls.length > 0),
+      ...(calls.length > 0 && { tool_calls: calls.map((call) => toToolCall(call, isOwn, toId)) }),
+    },
+  ];
+}
+
+/** What the model thought, in the field that its server reads it from. */
+function toReasoning(thoughts: readonly ThinkingContent[], model: Model, hasCalls: boolean): JsonObject {
+  const field = model.compat.reasoningRoundTripField;
+  if (field === undefined) return {};
+  const plain = thoughts.map(({ thinking }) => thinking).join("");
+  if (field !== "reasoning_details") {
+    // Thinking DeepSeek refuses a history in which a message with calls lacks the field, whoever wrote the message.
+    const isRequired = hasCalls && model.reasoning && model.compat.thinkingFormat === "deepseek";
+    return plain === "" && !isRequired ? {} : { [field]: plain };
+  }
+  const details = thoughts.flatMap(({ thinkingSignature }) => parseArray(thinkingSignature));
+  if (details.length > 0) return { reasoning_details: details };
+  return plain === "" ? {} : { reasoning: plain };
+}
+
+function toToolCall(call: ToolCall, isOwn: boolean, toId: (id: string) => string): JsonObject {
+  const extra = isOwn ? parseObject(call.thoughtSignature) : undefined;
+  return {
+    id: toId(call.id),
+    type: "function",
+    // Made well-formed first: as JSON text it no longer shows half a character.
+    function: {
+      name: toToolName(call.name),
+      arguments: JSON.stringify(toWellFormedJson(call.arguments)),
+    },
+    ...(extra !== undefined && { extra_content: extra }),
+  };
+}
+
+/** A name that the model made up, or that another provider allowed, must not make the whole history invalid. */
+function toToolName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown";
+}
+
+function parseArray(text: string | undefined): JsonValue[] {
+  const value = parse(text);
+  return Array.isArray(value) ? value : [];
+}
+
+function parseObject(text: string | undefined): JsonValue | undefined {
+  const value = parse(text);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+}
+
+function parse(text: string | undefined): JsonValue | undefined {
+  try {
+    const value: JsonValue | undefined = text === undefined ? undefined : JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import type { JsonObject } from "../contract/json.ts";
+import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
+import { toMessages } from "./openai-completions-messages.ts";
+import { toThinkingParams } from "./openai-completions-thinking.ts";
+import { toWellFormedJson } from "./well-formed.ts";
+
+/** Makes the body of a Chat Completions request, with nothing in it that the model's server may not know. */
+export function toParams(request: ProviderRequest): JsonObject {
+  const { model, tools, outputSchema } = request;
+  const { compat } = model;
+  const maxTokens = request.maxTokens ?? (limitsShort.has(model.provider) ? model.maxTokens : undefined);
+  return toWellFormedJson({
+    model: model.id,
+    messages: toMessages(request.systemPrompt, request.messages, model),
+    stream: true,
+    ...(compat.supportsUsageInStreaming !== false && { stream_options: { include_usage: true } }),
+    ...(maxTokens !== undefined && { [compat.maxTokensField ?? "max_tokens"]: maxTokens }),
+    ...(compat.supportsStore && { store: false }),
+    ...(model.provider === "openai" && { prompt_cache_key: request.sessionId }),
+    ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, model)) }),
+    ...toThinkingParams(model, request.thinkingLevel),
+    ...(outputSchema !== undefined && takesSchema(request) && toResponseFormat(outputSchema)),
+  });
+}
+
+/**
+ * Providers that cut a reply short when no limit is sent. All others are left to theirs, which is what the model and
+ * the context allow; a guess of ours that is too high would be refused.
+ */
+const limitsShort: ReadonlySet<string> = new Set(["fireworks", "together"]);
+
+/** Providers that let a model call tools although its answer has to follow a schema. */
+const schemaBesideTools: ReadonlySet<string> = new Set(["openai", "openrouter", "xai"]);
+const noSchema: ReadonlySet<string> = new Set(["deepseek", "zai", "moonshotai"]);
+
+function takesSchema({ model, tools }: ProviderRequest): boolean {
+  if (noSchema.has(model.provider)) return false;
+  return tools.length === 0 || schemaBesideTools.has(model.provider);
+}
+
+function toResponseFormat(schema: JsonObject): JsonObject {
+  return { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } };
+}
+
+function toTool({ name, description, parameters }: ToolSchema, model: Model): JsonObject {
+  return {
+    type: "function",
+    function: {
+      name,
+      description,
+      parameters,
+      ...(model.compat.supportsStrictTools && { strict: false }),
+    },
+  };
+}

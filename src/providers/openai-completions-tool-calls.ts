@@ -1,0 +1,111 @@
+import { isJsonObject, type JsonValue } from "../contract/json.ts";
+import type { ProviderEvent } from "../contract/provider.ts";
+import type { ToolCallDelta } from "./openai-completions-chunk.ts";
+
+/** Puts the pieces of a reply's tool calls together. The calls stay open until the reply ends. */
+export type ToolCalls = {
+  append(delta: ToolCallDelta): ProviderEvent[];
+  count(): number;
+  /** Whether a call never got its name, so that nobody can run it. */
+  hasNameless(): boolean;
+  /** Whether the arguments of every call are a whole JSON object (or nothing). */
+  areWhole(): boolean;
+  end(): ProviderEvent[];
+};
+
+type Call = {
+  /** The server's own key: its index, or its place in the chunk that began it. */
+  readonly key: string;
+  id: string;
+  name: string;
+  arguments: string;
+  signature: string | undefined;
+  /** Set when the call was announced, which needs its name. */
+  index: number | undefined;
+};
+
+/** @param nextIndex Numbers the blocks of the reply, texts among them. */
+export function createToolCalls(nextIndex: () => number): ToolCalls {
+  const calls: Call[] = [];
+  const byKey = new Map<string, Call>();
+
+  function callFor(delta: ToolCallDelta): Call {
+    const key = delta.index === undefined ? `position ${delta.position}` : `index ${delta.index}`;
+    const named = calls.find(
+      ({ id, ...call }) => id !== "" && id === delta.id && (delta.index === undefined || key === call.key),
+    );
+    const known = named ?? byKey.get(key) ?? (isContinuation(delta) ? calls.at(-1) : undefined);
+    if (known !== undefined && !startsAnother(known, delta)) return known;
+    const call = { key, id: delta.id, name: "", arguments: "", signature: undefined, index: undefined };
+    calls.push(call);
+    byKey.set(key, call);
+    return call;
+  }
+
+  return {
+    append(delta) {
+      const call = callFor(delta);
+      if (repeats(call, delta)) return [];
+      call.id ||= delta.id;
+      call.name ||= delta.name;
+      call.signature ??= delta.signature;
+      call.arguments += delta.arguments;
+      if (call.name === "") return [];
+      if (call.index !== undefined) return toDelta(call.index, delta.arguments);
+      call.index = nextIndex();
+      const { index, id, name } = call;
+      return [{ type: "toolcall_start", index, id, name }, ...toDelta(index, call.arguments)];
+    },
+    count: () => calls.length,
+    hasNameless: () => calls.some(({ name }) => name === ""),
+    areWhole: () => calls.every((call) => call.arguments.trim() === "" || isWhole(call.arguments)),
+    end: () => calls.flatMap(toEnd),
+  };
+}
+
+function toDelta(index: number, delta: string): ProviderEvent[] {
+  return delta === "" ? [] : [{ type: "toolcall_delta", index, delta }];
+}
+
+function toEnd({ index, signature }: Call): ProviderEvent[] {
+  if (index === undefined) return [];
+  return [{ type: "toolcall_end", index, ...(signature !== undefined && { signature }) }];
+}
+
+/** A piece that names nothing goes on with what came last. */
+function isContinuation({ index, id, name }: ToolCallDelta): boolean {
+  return index === undefined && id === "" && name === "";
+}
+
+/**
+ * Tells whether a piece under a known call's key is another call: it has another id; or it states none, and has another
+ * name, or more arguments although the call's are whole (servers that number all calls 0, with or without ids).
+ */
+function startsAnother(call: Call, delta: ToolCallDelta): boolean {
+  if (delta.id !== "" && call.id !== "") return delta.id !== call.id;
+  if (delta.name === "" || call.name === "") return false;
+  return delta.name !== call.name || (delta.arguments !== "" && isWhole(call.arguments));
+}
+
+/** Some servers send a whole call again under its id. */
+function repeats(call: Call, delta: ToolCallDelta): boolean {
+  if (delta.id === "" || delta.arguments === "" || delta.arguments !== call.arguments) return false;
+  return isWhole(call.arguments);
+}
+
+/** A JSON object, or a JSON string that holds one. */
+function isWhole(text: string): boolean {
+  const end = text.trimEnd().at(-1);
+  if (end !== "}" && end !== '"') return false;
+  const value = parse(text);
+  return isJsonObject(typeof value === "string" ? parse(value) : value);
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    const value: JsonValue = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
