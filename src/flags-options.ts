@@ -1,5 +1,6 @@
 import { StartupError } from "./contract/errors.ts";
 import { type ThinkingLevel, thinkingLevels } from "./contract/provider.ts";
+import { commaList, milliseconds, oneOf, variableName } from "./flags-values.ts";
 
 /** What the options of a run say, checked as far as argv alone allows. */
 export type Flags = {
@@ -94,22 +95,13 @@ export const optionGroups: readonly OptionGroup[] = [
         help: "Also write the final answer to a file",
         set: text("outputLastMessage"),
       },
-      {
-        name: "--verbose",
-        help: "Say more on stderr",
-        set: on("verbose"),
-      },
+      { name: "--verbose", help: "Say more on stderr", set: on("verbose") },
     ],
   },
   {
     title: "Model",
     options: [
-      {
-        name: "--provider",
-        value: "<name>",
-        help: "The provider to ask",
-        set: word("provider"),
-      },
+      { name: "--provider", value: "<name>", help: "The provider to ask", set: word("provider") },
       {
         name: "--model",
         value: "<model>",
@@ -130,11 +122,7 @@ export const optionGroups: readonly OptionGroup[] = [
         help: "The provider's key, before models.json and the environment",
         set: word("apiKey"),
       },
-      {
-        name: "--offline",
-        help: "Make no requests but those to the chosen model",
-        set: on("offline"),
-      },
+      { name: "--offline", help: "Make no requests but those to the chosen model", set: on("offline") },
       {
         name: "--record",
         value: "<file>",
@@ -177,11 +165,7 @@ export const optionGroups: readonly OptionGroup[] = [
           flags.tools = commaList("--tools", value);
         },
       },
-      {
-        name: "--no-tools",
-        help: "No tools at all",
-        set: on("noTools"),
-      },
+      { name: "--no-tools", help: "No tools at all", set: on("noTools") },
       {
         name: "--pass-env",
         value: "<NAME>",
@@ -220,23 +204,9 @@ export const optionGroups: readonly OptionGroup[] = [
         help: "Start a new session with the history of another",
         set: word("fork"),
       },
-      {
-        name: "--name",
-        value: "<text>",
-        help: "A name for the session",
-        set: word("name"),
-      },
-      {
-        name: "--session-dir",
-        value: "<dir>",
-        help: "Where sessions are kept",
-        set: text("sessionDir"),
-      },
-      {
-        name: "--no-session",
-        help: "Keep nothing on disk",
-        set: on("noSession"),
-      },
+      { name: "--name", value: "<text>", help: "A name for the session", set: word("name") },
+      { name: "--session-dir", value: "<dir>", help: "Where sessions are kept", set: text("sessionDir") },
+      { name: "--no-session", help: "Keep nothing on disk", set: on("noSession") },
     ],
   },
   {
@@ -311,52 +281,4 @@ function word(key: KeysOf<string>): RunOption["set"] {
   return (flags, value) => {
     flags[key] = value.trim();
   };
-}
-
-function oneOf<const Choice extends string>(
-  option: string,
-  choices: readonly Choice[],
-  value: string,
-): Choice {
-  const wanted = value.trim().toLowerCase();
-  const choice = choices.find((candidate) => candidate === wanted);
-  if (choice === undefined) {
-    throw new StartupError(`${option} is one of ${choices.join(", ")}, not ${JSON.stringify(value)}`);
-  }
-  return choice;
-}
-
-function commaList(option: string, value: string): string[] {
-  const items = value.split(",").map((item) => item.trim());
-  if (items.includes("")) {
-    throw new StartupError(`${option} takes names with one comma between them, not ${JSON.stringify(value)}`);
-  }
-  return [...new Set(items)];
-}
-
-function variableName(option: string, value: string): string {
-  const name = value.trim();
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    // What follows an equals sign may be a secret.
-    const shown = JSON.stringify(name.replace(/=.*/s, "=..."));
-    throw new StartupError(`${option} takes the name of an environment variable, not ${shown}`);
-  }
-  return name;
-}
-
-/** The longest time that a timer of Node can wait. */
-const maxTimerMs = 2 ** 31 - 1;
-
-function milliseconds(option: string, value: string): number {
-  return Math.min(Math.ceil(positiveNumber(option, value)), maxTimerMs);
-}
-
-/** A limit: a decimal number above 0. */
-function positiveNumber(option: string, value: string): number {
-  const text = value.trim();
-  const number = /^\+?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
-  if (!(number > 0 && Number.isFinite(number))) {
-    throw new StartupError(`${option} is a positive number, not ${JSON.stringify(value)}`);
-  }
-  return number;
 }
