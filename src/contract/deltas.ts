@@ -6,21 +6,21 @@ export type DeltaUpdateEvent =
   | WithoutPartial<Exclude<AssistantUpdateEvent, { type: "toolcall_start" }>>
   | { type: "toolcall_start"; contentIndex: number; toolCall: Pick<ToolCall, "id" | "name"> };
 
-/** The lines that `--json-deltas` changes. */
-export type DeltaMessageLine =
-  | {
-      type: "message_start" | "message_end";
-      /** Counts the assistant messages of this stream from 1. */
-      messageId: number;
-      message: AssistantMessage;
-    }
-  | { type: "message_start" | "message_end"; message: Exclude<AgentMessage, AssistantMessage> }
-  | { type: "message_update"; messageId: number; assistantMessageEvent: DeltaUpdateEvent };
-
 /** A line of a `--json-deltas` stream. */
 export type DeltaStreamLine =
   | SessionHeader
   | Exclude<AgentSessionEvent, { type: "message_start" | "message_update" | "message_end" }>
-  | DeltaMessageLine;
+  | DeltaEdge<"message_start">
+  | { type: "message_update"; messageId: number; assistantMessageEvent: DeltaUpdateEvent }
+  | DeltaEdge<"message_end">;
+
+type DeltaEdge<Type> =
+  | {
+      type: Type;
+      /** Counts the assistant messages of this stream from 1. */
+      messageId: number;
+      message: AssistantMessage;
+    }
+  | { type: Type; message: Exclude<AgentMessage, AssistantMessage> };
 
 type WithoutPartial<E> = E extends { partial: AssistantMessage } ? Omit<E, "partial"> : never;
