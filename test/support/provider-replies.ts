@@ -184,7 +184,7 @@ export function testRequest(model: Model, fields: Partial<ProviderRequest> = {})
 
 /** Asks an adapter with a key, over the given fetch. */
 export function ask(create: CreateAdapter, fetch: ProviderFetch, request: ProviderRequest): Promise<Reply> {
-  return gather(create({ credentials: { apiKey: "test-key" }, fetch }), request);
+  return gather(create({ credentials: { apiKey: "test-key", accountId: "account-1" }, fetch }), request);
 }
 
 /** A recorded reply and what it has to come out as. */

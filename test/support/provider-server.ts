@@ -27,14 +27,18 @@ export type LoggedRequest = {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The body as JSON. */
-  json(): Record<string, unknown>;
 };
+
+/** A request's JSON, loosely typed: tests look at what they test. */
+// biome-ignore lint/suspicious/noExplicitAny: tests reach deep into requests of every API
+export type RequestJson = Record<string, any>;
 
 export type ProviderServer = {
   /** `http://127.0.0.1:PORT`, without a path. */
   readonly url: string;
   readonly requests: readonly LoggedRequest[];
+  /** The JSON of a request's body; a negative number counts from the last. Throws when there was no such request. */
+  json(index: number): RequestJson;
   /** Resolves when so many requests have arrived. */
   received(count: number): Promise<void>;
   close(): Promise<void>;
@@ -53,7 +57,7 @@ export async function startProvider(script: readonly Script[]): Promise<Provider
     request.on("end", () => {
       const body = Buffer.concat(parts).toString("utf8");
       const { method = "", url = "", headers } = request;
-      const logged: LoggedRequest = { method, url, headers, body, json: () => JSON.parse(body) };
+      const logged: LoggedRequest = { method, url, headers, body };
       requests.push(logged);
       for (const { count, resolve } of waiting) if (requests.length >= count) resolve();
       const step = script[Math.min(requests.length, script.length) - 1] ?? { status: 500, body: "no script" };
@@ -65,6 +69,11 @@ export async function startProvider(script: readonly Script[]): Promise<Provider
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
+    json(index) {
+      const request = requests.at(index);
+      if (request === undefined) throw new Error(`there was no request ${index}, only ${requests.length}`);
+      return JSON.parse(request.body);
+    },
     received: (count) =>
       new Promise((resolve) => {
         if (requests.length >= count) resolve();

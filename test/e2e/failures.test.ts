@@ -1,0 +1,154 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { chatReply } from "../support/chat-wire.ts";
+import type { ScriptedReply } from "../support/provider-server.ts";
+import { createBench } from "../support/with-provider.ts";
+
+const answer = chatReply({ text: "done" });
+const oneLine = /^base-context: [^\n]+\n$/;
+const noRetries = { retry: { enabled: false } };
+
+describe("a refused start is status 2, one line on stderr, no request and no session", () => {
+  test.each<[string, string[]]>([
+    ["an unknown model", ["--model", "no/such", "hi"]],
+    ["an unknown option", ["--model", "fake/m", "--modle", "x", "hi"]],
+    ["a mode that there is not", ["--model", "fake/m", "--mode", "yaml", "hi"]],
+    ["no message", ["--model", "fake/m"]],
+    ["an empty message", ["--model", "fake/m", ""]],
+    ["a blank message", ["--model", "fake/m", " \n "]],
+    ["a missing @file", ["--model", "fake/m", "@missing.txt", "hi"]],
+    ["a directory as @file", ["--model", "fake/m", "@.", "hi"]],
+    ["--json-deltas without --mode json", ["--model", "fake/m", "--json-deltas", "hi"]],
+    ["a session that there is not", ["--model", "fake/m", "--resume", "abcdef12", "hi"]],
+    ["nothing to continue", ["--model", "fake/m", "-c", "hi"]],
+    ["a working directory that there is not", ["--model", "fake/m", "--cwd", "nowhere", "hi"]],
+    ["an unknown tool", ["--model", "fake/m", "--tools", "reed", "hi"]],
+    ["a recording that there is not", ["--replay", "missing.jsonl", "hi"]],
+    [
+      "a folder for the last message that there is not",
+      ["--model", "fake/m", "--output-last-message", "no/x.txt", "hi"],
+    ],
+  ])("%s", async (_, args) => {
+    const { runBare, server, workspace } = await createBench([answer]);
+    for (const mode of [[], ["--mode", "json"]]) {
+      const all = args.includes("--json-deltas") || args.includes("--mode") ? args : [...mode, ...args];
+      const result = await runBare(all);
+      expect(result).toMatchObject({ status: 2, stdout: "" });
+      expect(result.stderr).toMatch(oneLine);
+    }
+    expect(server.requests).toHaveLength(0);
+    const sessions = join(workspace.home, "sessions");
+    expect(existsSync(sessions) ? readdirSync(sessions) : []).toEqual([]);
+  });
+
+  test("a missing key names the variable that would hold it", async () => {
+    const { runBare } = await createBench([answer]);
+    const result = await runBare(["--model", "anthropic/claude-sonnet-4-5", "hi"]);
+    expect(result).toMatchObject({ status: 2, stdout: "" });
+    expect(result.stderr).toMatch(oneLine);
+    expect(result.stderr).toContain("ANTHROPIC_API_KEY");
+  });
+});
+
+describe("a provider that fails is status 1 in both modes, one line on stderr, a whole stream", () => {
+  const html = "<!DOCTYPE html><html><head><title>Sign in</title></head><body>x</body></html>";
+  test.each<[string, ScriptedReply, RegExp]>([
+    [
+      "401",
+      {
+        status: 401,
+        type: "application/json",
+        body: '{"error":{"message":"bad key","code":"invalid_api_key"}}',
+      },
+      /bad key/,
+    ],
+    ["500", { status: 500, type: "application/json", body: '{"error":{"message":"boom"}}' }, /boom/],
+    [
+      "a cut stream",
+      { body: 'data: {"choices":[{"index":0,"delta":{"content":"half"}}]}\n\n' },
+      /finish reason|ended|end/,
+    ],
+    [
+      "a reset",
+      { body: 'data: {"choices":[{"index":0,"delta":{"content":"half"}}]}\n\n', end: "reset" },
+      /fake/,
+    ],
+    ["an HTML page", { type: "text/html", body: html }, /Sign in/],
+    [
+      "an error within the stream",
+      { body: 'data: {"error":{"message":"upstream overloaded","code":502}}\n\ndata: [DONE]\n\n' },
+      /upstream overloaded/,
+    ],
+    ["an empty reply", chatReply({}), /empty/],
+  ])("%s", async (_, reply, words) => {
+    const { run, workspace } = await createBench([reply]);
+    workspace.homeFile("settings.json", noRetries);
+    const text = await run(["hi"]);
+    expect(text).toMatchObject({ status: 1, stdout: "" });
+    expect(text.stderr).toMatch(oneLine);
+    expect(text.stderr).toMatch(words);
+    const json = await run(["--mode", "json", "hi"]);
+    expect(json).toMatchObject({ status: 1, stderr: text.stderr });
+    const { messages } = json.lines.at(-1) ?? {};
+    expect(messages.at(-1)).toMatchObject({ role: "assistant", stopReason: "error" });
+  });
+
+  test("a server that is not there", async () => {
+    const { run, workspace, server } = await createBench([answer]);
+    workspace.homeFile("settings.json", noRetries);
+    await server.close();
+    const result = await run(["hi"]);
+    expect(result).toMatchObject({ status: 1, stdout: "" });
+    expect(result.stderr).toMatch(oneLine);
+    expect(result.stderr).toContain("127.0.0.1");
+  });
+});
+
+test("a retried attempt stays in its own message, and the run that recovers is status 0", async () => {
+  const cut: ScriptedReply = {
+    body: 'data: {"choices":[{"index":0,"delta":{"content":"par"}}]}\n\n',
+    end: "reset",
+  };
+  const { run, server, workspace } = await createBench([cut, answer]);
+  workspace.homeFile("settings.json", { retry: { baseDelayMs: 1 } });
+  const { status, lines, stderr } = await run(["--mode", "json", "hi"]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  const retries = lines.filter(({ type }) => String(type).startsWith("auto_retry"));
+  expect(retries).toMatchObject([
+    { type: "auto_retry_start", attempt: 1, maxAttempts: 3 },
+    { type: "auto_retry_end", success: true, attempt: 1 },
+  ]);
+  expect(lines.at(-1)?.messages).toMatchObject([
+    { role: "user" },
+    { content: [{ text: "done" }], stopReason: "stop" },
+  ]);
+  expect(server.requests[1]?.body).toBe(server.requests[0]?.body);
+});
+
+test("retries that are used up end in status 1 with the last error", async () => {
+  const { run, server, workspace } = await createBench([
+    { status: 503, type: "text/plain", body: "no healthy upstream" },
+  ]);
+  workspace.homeFile("settings.json", { retry: { baseDelayMs: 1 } });
+  const { status, lines } = await run(["--mode", "json", "hi"]);
+  expect(status).toBe(1);
+  expect(server.requests).toHaveLength(4);
+  expect(lines.filter(({ type }) => type === "auto_retry_end")).toMatchObject([
+    { success: false, attempt: 3 },
+  ]);
+  expect(lines.at(-1)?.messages).toHaveLength(2);
+});
+
+test("a key that the provider sends back reaches nobody", async () => {
+  const { run } = await createBench([
+    (request) => ({
+      status: 401,
+      type: "application/json",
+      body: JSON.stringify({ error: { message: `no: ${request.headers.authorization}` } }),
+    }),
+  ]);
+  const { stdout, stderr } = await run(["--mode", "json", "hi"]);
+  expect(stdout + stderr).not.toContain("test-key-12345678");
+  expect(stdout + stderr).toContain("[redacted]");
+});
