@@ -1,0 +1,134 @@
+import type { CompactionEntry, SessionEntry } from "../contract/entries.ts";
+import type { AgentMessage, AssistantMessage, ModelMessage, UserMessage } from "../contract/messages.ts";
+import { zeroUsage } from "../contract/messages.ts";
+import type { Model } from "../contract/provider.ts";
+import { forModel } from "./context-blocks.ts";
+import { pairCalls } from "./context-pairs.ts";
+import branchFrame from "./prompts/branch-frame.md";
+import compactionFrame from "./prompts/compaction-frame.md";
+
+/** What the messages are made for. */
+export type ContextTarget = Pick<Model, "api" | "provider" | "id" | "input">;
+
+/**
+ * Makes the messages of a request from a branch's entries, root first: the only place where they come from.
+ *
+ * They are valid whatever the entries are. Attempts that were tried again are left out, and a failed one that was not
+ * keeps only its text. Every tool call has a unique id and its one result right behind its message, in call order.
+ * No message and no block is empty, no text holds half a character, the first message is a user's, and opaque data
+ * (signatures, hidden thinking) goes only to the model that it came from.
+ */
+export function toModelMessages(entries: readonly SessionEntry[], target: ContextTarget): ModelMessage[] {
+  const attempts = withoutSupersededAttempts(contextMessages(entries)).map(textOnlyWhenFailed);
+  const readable = attempts.flatMap((message) => toModelMessage(message));
+  const fitting = readable.flatMap((message) => forModel(message, target));
+  return withUserFirst(pairCalls(fitting));
+}
+
+/** The messages that stand in the context, oldest first: the latest compaction's summary, what it kept, what came since. */
+export function contextMessages(entries: readonly SessionEntry[]): AgentMessage[] {
+  const at = entries.findLastIndex((entry) => entry.type === "compaction");
+  const compaction = entries[at];
+  if (compaction?.type !== "compaction") return entries.flatMap(toAgentMessages);
+  const firstKept = entries.findIndex((entry) => entry.id === compaction.firstKeptEntryId);
+  const kept = firstKept < 0 ? [] : entries.slice(firstKept, at);
+  return [
+    toSummary(compaction),
+    ...kept.flatMap(toAgentMessages).map(withoutUsage),
+    ...entries.slice(at + 1).flatMap(toAgentMessages),
+  ];
+}
+
+function toAgentMessages(entry: SessionEntry): AgentMessage[] {
+  const timestamp = Date.parse(entry.timestamp) || 0;
+  switch (entry.type) {
+    case "message":
+      return [entry.message];
+    case "custom_message": {
+      const { customType, content, display } = entry;
+      return [{ role: "custom", customType, content, display, timestamp }];
+    }
+    case "branch_summary":
+      return [{ role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp }];
+    default:
+      return [];
+  }
+}
+
+function toSummary(entry: CompactionEntry): AgentMessage {
+  const { summary, tokensBefore } = entry;
+  return { role: "compactionSummary", summary, tokensBefore, timestamp: Date.parse(entry.timestamp) || 0 };
+}
+
+/** What was reported before a compaction says nothing about the context after it. */
+function withoutUsage(message: AgentMessage): AgentMessage {
+  return message.role === "assistant" ? { ...message, usage: zeroUsage() } : message;
+}
+
+/** A failed message that another assistant message follows was tried again. Its calls were not run. */
+function withoutSupersededAttempts(messages: readonly AgentMessage[]): AgentMessage[] {
+  return messages.filter((message, index) => {
+    if (!isFailed(message)) return true;
+    return messages.slice(index + 1).find(({ role }) => role !== "toolResult")?.role !== "assistant";
+  });
+}
+
+function isFailed(message: AgentMessage): message is AssistantMessage {
+  return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
+}
+
+/** What a failed message thought and called is not whole. */
+function textOnlyWhenFailed(message: AgentMessage): AgentMessage {
+  if (!isFailed(message)) return message;
+  const content = message.content.flatMap((block) =>
+    block.type === "text" ? [{ type: "text" as const, text: block.text }] : [],
+  );
+  return { ...message, content };
+}
+
+function toModelMessage(message: AgentMessage): ModelMessage[] {
+  switch (message.role) {
+    case "user":
+    case "assistant":
+    case "toolResult":
+      return [message];
+    case "custom":
+      return [{ role: "user", content: message.content, timestamp: message.timestamp }];
+    case "branchSummary":
+      return [framed(branchFrame, message)];
+    case "compactionSummary":
+      return [framed(compactionFrame, message)];
+    case "bashExecution":
+      return message.excludeFromContext === true ? [] : [userText(bashText(message), message.timestamp)];
+  }
+}
+
+function framed(frame: string, { summary, timestamp }: { summary: string; timestamp: number }): UserMessage {
+  return userText(
+    frame.trimEnd().replace("{{summary}}", () => summary),
+    timestamp,
+  );
+}
+
+function userText(text: string, timestamp: number): UserMessage {
+  return { role: "user", content: text, timestamp };
+}
+
+function bashText(message: Extract<AgentMessage, { role: "bashExecution" }>): string {
+  const { command, output, cancelled, exitCode, truncated, fullOutputPath } = message;
+  const ending = cancelled ? "It was cancelled." : exitCode === undefined ? "It was killed." : "";
+  const status = exitCode === undefined || exitCode === 0 ? "" : `It exited with status ${exitCode}.`;
+  const rest =
+    truncated && fullOutputPath !== undefined
+      ? `This is part of its output; all of it: ${fullOutputPath}`
+      : "";
+  const notes = [ending || status, rest].filter((note) => note !== "").join(" ");
+  return `The user ran the command:\n${command}\nIts output:\n${output || "(none)"}${notes && `\n${notes}`}`;
+}
+
+/** Some APIs refuse a conversation that an answer begins. */
+function withUserFirst(messages: readonly ModelMessage[]): ModelMessage[] {
+  const [first] = messages;
+  if (first === undefined || first.role === "user") return [...messages];
+  return [userText("(The beginning of this conversation is not shown.)", first.timestamp), ...messages];
+}

@@ -1,0 +1,201 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, linkSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { getPriority, hostname } from "node:os";
+import { isJsonObject } from "../contract/json.ts";
+import { createPrivateFile, errorCode } from "./private-files.ts";
+
+/** Who holds a lock. A process is told from a later one with the same number by its start time and the boot. */
+export type LockHolder = {
+  readonly pid: number;
+  readonly host: string;
+  /** Clock ticks from boot to the process's start; absent where the system does not tell. */
+  readonly startTime?: string;
+  readonly bootId?: string;
+};
+
+export type Lock = {
+  /** Removes the lock. Does nothing the second time. */
+  release(): void;
+};
+
+const maxTries = 100;
+
+/** Somebody else holds the lock. */
+export class LockedError extends Error {
+  override readonly name = "LockedError";
+  readonly holder: LockHolder;
+  /** Whether the holder runs on this machine, so that it is known to be alive. */
+  readonly local: boolean;
+
+  constructor(path: string, holder: LockHolder) {
+    super(`${path} is held by process ${holder.pid} on ${holder.host}`);
+    this.holder = holder;
+    this.local = holder.host === hostname();
+  }
+}
+
+/**
+ * Takes the lock file `path` for process `pid`. A lock whose process is dead is taken over; of several processes that
+ * try it at once exactly one succeeds.
+ *
+ * @throws LockedError when a living process (or one of another machine, whose life cannot be judged) holds it, and the
+ * system's error when the file cannot be written.
+ */
+export function acquireLock(path: string, pid: number): Lock {
+  const content = `${JSON.stringify(describe(pid))}\n`;
+  const own = `${path}.${pid}.${randomBytes(4).toString("hex")}`;
+  writeWhole(own, content);
+  try {
+    claim(path, own);
+  } finally {
+    rmSync(own, { force: true });
+  }
+  let held = true;
+  return {
+    release() {
+      if (!held) return;
+      held = false;
+      if (readText(path) === content) rmSync(path, { force: true });
+    },
+  };
+}
+
+/** Who holds the lock now; undefined when nobody does, also when a dead process left it behind. */
+export function lockHolder(path: string): LockHolder | undefined {
+  const holder = toHolder(readText(path));
+  return holder !== undefined && mayBeAlive(holder) ? holder : undefined;
+}
+
+/**
+ * Makes `path` a name of the file `own`. A dead holder's lock may only be replaced by who holds the lock on its
+ * replacement, so that what was judged dead cannot meanwhile have become somebody's living lock.
+ */
+function claim(path: string, own: string): void {
+  for (let tries = 0; !linkIfMissing(own, path); tries++) {
+    if (refuseIfAlive(path) === "gone") {
+      // Released just now; only something that is no lock (a dangling link) stays both there and not readable.
+      if (tries > maxTries) throw new Error(`${path} can neither be read nor made`);
+      continue;
+    }
+    const guard = `${path}.takeover`;
+    claim(guard, own);
+    try {
+      if (refuseIfAlive(path) === "gone") continue;
+      const replacement = `${own}.next`;
+      linkSync(own, replacement);
+      renameSync(replacement, path);
+      return;
+    } finally {
+      rmSync(guard, { force: true });
+    }
+  }
+}
+
+function linkIfMissing(own: string, path: string): boolean {
+  try {
+    linkSync(own, path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** A lock whose holder cannot be read was cut by a crash of the machine: locks appear whole. */
+function refuseIfAlive(path: string): "gone" | "dead" {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return "gone";
+    throw error;
+  }
+  const holder = toHolder(text);
+  if (holder !== undefined && mayBeAlive(holder)) throw new LockedError(path, holder);
+  return "dead";
+}
+
+function mayBeAlive(holder: LockHolder): boolean {
+  if (holder.host !== hostname()) return true;
+  const boot = bootId();
+  if (holder.bootId !== undefined && boot !== undefined && holder.bootId !== boot) return false;
+  const started = startTime(holder.pid);
+  if (started === "ended") return false;
+  if (started !== undefined && holder.startTime !== undefined) return started === holder.startTime;
+  return processExists(holder.pid);
+}
+
+function describe(pid: number): LockHolder {
+  const boot = bootId();
+  const started = startTime(pid);
+  return {
+    pid,
+    host: hostname(),
+    ...(started === undefined ? {} : { startTime: started }),
+    ...(boot === undefined ? {} : { bootId: boot }),
+  };
+}
+
+/** A process's start; `ended` for one that is dead but not yet reaped; undefined when the system does not tell. */
+function startTime(pid: number): string | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  // The second field is the command in parentheses and may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields[0] === "Z" || fields[0] === "X" ? "ended" : fields[19];
+}
+
+function processExists(pid: number): boolean {
+  try {
+    getPriority(pid);
+    return true;
+  } catch (error) {
+    return !(isSystemError(error) && error.info.code === "ESRCH");
+  }
+}
+
+function isSystemError(error: unknown): error is Error & { info: { code: string } } {
+  return error instanceof Error && "info" in error && isJsonObject(error.info) && "code" in error.info;
+}
+
+function bootId(): string | undefined {
+  return readText("/proc/sys/kernel/random/boot_id")?.trim();
+}
+
+function toHolder(text: string | undefined): LockHolder | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(value)) return undefined;
+  const { pid, host, startTime, bootId } = value;
+  if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 0 || typeof host !== "string") {
+    return undefined;
+  }
+  return {
+    pid,
+    host,
+    ...(typeof startTime === "string" ? { startTime } : {}),
+    ...(typeof bootId === "string" ? { bootId } : {}),
+  };
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function writeWhole(path: string, content: string): void {
+  const descriptor = createPrivateFile(path);
+  try {
+    writeSync(descriptor, content);
+  } finally {
+    closeSync(descriptor);
+  }
+}
