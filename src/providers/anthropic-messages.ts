@@ -1,12 +1,12 @@
 import { BaseAnthropic } from "@anthropic-ai/sdk/client";
 import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema";
 import type { JsonObject } from "../contract/json.ts";
-import type { ProviderRequest } from "../contract/provider.ts";
+import type { Model, ProviderRequest } from "../contract/provider.ts";
 import type { AdapterDeps, CreateAdapter } from "./adapter.ts";
 import { toDeltas } from "./anthropic-messages-deltas.ts";
 import { toParams } from "./anthropic-messages-params.ts";
 import { toProviderError } from "./http-error.ts";
-import { createRequestFetch } from "./request-fetch.ts";
+import { createRequestFetch, toRequestHeaders } from "./request-fetch.ts";
 import { readServerEvents } from "./sse.ts";
 import { toWellFormedJson } from "./well-formed.ts";
 
@@ -33,11 +33,10 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
   const { apiKey } = deps.credentials;
   const { fetch, settle } = createRequestFetch(deps.fetch, signal);
   const client = new BaseAnthropic({
-    // An empty key keeps the SDK from looking for one in the environment and in files; null then takes the header away.
-    apiKey: apiKey ?? "",
+    // The SDK wants a key, or looks for one in the environment and in files.
+    apiKey: apiKey ?? "none",
     baseURL: model.baseUrl,
-    defaultHeaders: { ...(apiKey === undefined && { authorization: null }), ...model.headers },
-    fetch,
+    fetch: (url, init) => fetch(url, { ...init, headers: toHeaders(model, apiKey, init?.headers) }),
     maxRetries: 0,
     timeout: noTimeoutMs,
     logLevel: "off",
@@ -47,6 +46,14 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
   // Not `messages.create`: that one writes warnings about old models to the console.
   const body = toWellFormedJson(toParams(withStrictSchema(request)));
   return settle(client.post("/v1/messages", { body, stream: true }).asResponse());
+}
+
+/** The version of the API is the one that the SDK speaks. */
+function toHeaders(model: Model, apiKey: string | undefined, ofSdk: RequestInit["headers"]): Headers {
+  return toRequestHeaders(model, {
+    "anthropic-version": new Headers(ofSdk).get("anthropic-version") ?? "2023-06-01",
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+  });
 }
 
 /** The API takes a subset of JSON Schema; what cannot be brought to it is left to the check of the answer. */

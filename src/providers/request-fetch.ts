@@ -1,3 +1,4 @@
+import type { Model } from "../contract/provider.ts";
 import type { ProviderFetch } from "./adapter.ts";
 
 /** The fetch of one request, for an SDK that hides what went wrong. */
@@ -31,4 +32,19 @@ export function createRequestFetch(fetch: ProviderFetch, signal: AbortSignal): R
       }
     },
   };
+}
+
+/**
+ * All headers of one request. They take the place of the SDK's, which tell of this machine and of what its environment
+ * holds for the SDK's own provider. What the model's configuration states comes last and wins.
+ */
+export function toRequestHeaders(model: Model, own: Readonly<Record<string, string>>): Headers {
+  const headers = new Headers({
+    accept: "application/json",
+    "content-type": "application/json",
+    "user-agent": "base-context",
+    ...own,
+  });
+  for (const [name, value] of Object.entries(model.headers)) headers.set(name, value);
+  return headers;
 }

@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { StartupError } from "../contract/errors.ts";
+import { isJsonObject, type JsonValue } from "../contract/json.ts";
+
+export type CodexCredentials = { readonly apiKey: string; readonly accountId?: string };
+
+/**
+ * Finds the credentials of the Codex subscription: the environment's, else those that `codex login` left in
+ * `$CODEX_HOME/auth.json` (`~/.codex` by default), which is only read. Gives undefined when there are none; throws a
+ * StartupError when there are some that cannot be used.
+ *
+ * @param readFile Gives a file's text, undefined when there is no such file.
+ */
+export async function readCodexCredentials(
+  env: Readonly<Record<string, string | undefined>>,
+  readFile: (path: string) => Promise<string | undefined>,
+): Promise<CodexCredentials | undefined> {
+  const token = env.OPENAI_CODEX_TOKEN?.trim();
+  const accountId = env.OPENAI_CODEX_ACCOUNT_ID?.trim();
+  if (token) return checked({ apiKey: token, ...(accountId && { accountId }) }, "OPENAI_CODEX_TOKEN");
+  const folder = env.CODEX_HOME || join(env.HOME ?? env.USERPROFILE ?? "", ".codex");
+  const path = join(folder, "auth.json");
+  const text = await readFile(path);
+  const tokens = text === undefined ? undefined : readTokens(text, path);
+  if (tokens === undefined) return undefined;
+  return checked({ ...tokens, ...(accountId && { accountId }) }, path);
+}
+
+/** What a token says of itself; a token that is no JWT says nothing. */
+export type CodexToken = {
+  /** Milliseconds since the epoch. */
+  readonly expiresMs?: number;
+  readonly accountId?: string;
+};
+
+/** Reads a token's claims. Nothing is verified: that is for the server to do. */
+export function readCodexToken(token: string): CodexToken {
+  const claims = readClaims(token);
+  if (!isJsonObject(claims)) return {};
+  const auth = claims["https://api.openai.com/auth"];
+  const accountId = isJsonObject(auth) ? auth.chatgpt_account_id : undefined;
+  return {
+    ...(typeof claims.exp === "number" && { expiresMs: claims.exp * 1000 }),
+    ...(typeof accountId === "string" && accountId !== "" && { accountId }),
+  };
+}
+
+function checked(credentials: CodexCredentials, source: string): CodexCredentials {
+  const { expiresMs } = readCodexToken(credentials.apiKey);
+  if (expiresMs === undefined || expiresMs > Date.now()) return credentials;
+  throw new StartupError(
+    `the Codex token in ${source} expired at ${new Date(expiresMs).toISOString()}; log in again with \`codex login\``,
+  );
+}
+
+function readTokens(text: string, path: string): CodexCredentials | undefined {
+  const auth = parse(text);
+  if (!isJsonObject(auth))
+    throw new StartupError(`${path} is not a JSON object; log in again with \`codex login\``);
+  if (!isJsonObject(auth.tokens)) return undefined;
+  const { access_token, account_id } = auth.tokens;
+  if (typeof access_token !== "string" || access_token.trim() === "") return undefined;
+  return {
+    apiKey: access_token.trim(),
+    ...(typeof account_id === "string" && account_id !== "" && { accountId: account_id }),
+  };
+}
+
+function readClaims(token: string): JsonValue | undefined {
+  const payload = token.split(".")[1];
+  return payload === undefined ? undefined : parse(Buffer.from(payload, "base64url").toString("utf8"));
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    const value: JsonValue = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}

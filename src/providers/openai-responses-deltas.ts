@@ -1,0 +1,145 @@
+import { ProviderError } from "../contract/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
+import type { ProviderEvent } from "../contract/provider.ts";
+import { toStreamError } from "./http-error.ts";
+import { createOutputItems, type OutputItems } from "./openai-responses-items.ts";
+import type { ServerEvent } from "./sse.ts";
+
+/**
+ * Turns the events of a reply into deltas, up to the reply's own end: what the server sends after it is not read.
+ * Throws a ProviderError when the reply fails or stops before its end.
+ */
+export async function* toDeltas(
+  events: AsyncIterable<ServerEvent>,
+  provider: string,
+): AsyncGenerator<ProviderEvent, void, undefined> {
+  const next = createResponseMachine(provider);
+  for await (const event of events) {
+    const data = toResponseEvent(event);
+    if (data === undefined) continue;
+    for (const delta of next(data)) {
+      yield delta;
+      if (delta.type === "end") return;
+    }
+  }
+  throw new ProviderError(
+    "protocol",
+    `${provider}: the reply broke off before its end (no response.completed)`,
+  );
+}
+
+/** Takes one event of a Responses stream and gives what it means; throws a ProviderError when it ends in failure. */
+export type ResponseMachine = (event: JsonObject) => Generator<ProviderEvent, void, undefined>;
+
+/** Makes the state machine of one reply. Its last event is `end`; after that it takes no more. */
+export function createResponseMachine(provider: string): ResponseMachine {
+  const items = createOutputItems();
+  let named = false;
+
+  return function* next(event) {
+    const type = string(event.type) ?? "";
+    if (type === "error" || (event.error ?? null) !== null) throw toStreamError(event, provider);
+    const response = isJsonObject(event.response) ? event.response : undefined;
+    if (response !== undefined && !named) {
+      named = true;
+      yield toMeta(response);
+    }
+    if (response !== undefined && terminalTypes.has(type)) {
+      yield* finish(type, response, { items, provider });
+    } else {
+      yield* items.next(type, event);
+    }
+  };
+}
+
+const terminalTypes: ReadonlySet<string> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+  "response.cancelled",
+  "response.canceled",
+  "response.done",
+]);
+
+function* finish(
+  type: string,
+  response: JsonObject,
+  { items, provider }: { items: OutputItems; provider: string },
+): Generator<ProviderEvent> {
+  const status = terminalStatus(type, response);
+  if (status === "failed") throw toStreamError(response.error === undefined ? {} : { response }, provider);
+  yield* items.finish(Array.isArray(response.output) ? response.output : []);
+  if (isJsonObject(response.usage)) yield toUsage(response.usage);
+  if (items.refused()) throw refusal("refusal", provider);
+  if (status === "completed") {
+    yield { type: "end", stopReason: items.calls() > 0 ? "toolUse" : "stop", stopReasonRaw: status };
+    return;
+  }
+  const details = isJsonObject(response.incomplete_details) ? response.incomplete_details : {};
+  const reason = string(details.reason) ?? status;
+  if (reason === "content_filter") throw refusal(reason, provider);
+  if (reason === "max_output_tokens" || reason === "max_tokens") {
+    yield { type: "end", stopReason: "length", stopReasonRaw: reason };
+    return;
+  }
+  throw new ProviderError(
+    "protocol",
+    `${provider}: the reply stopped before it was complete (${reason}); the answer may be incomplete`,
+    { stopReasonRaw: reason, transient: status === "cancelled" },
+  );
+}
+
+/** The state that the response itself states, which some servers know better than their event's name. */
+function terminalStatus(type: string, response: JsonObject): string {
+  const stated = string(response.status) ?? "";
+  const status = terminalTypes.has(`response.${stated}`) ? stated : type.slice("response.".length);
+  if (status === "canceled") return "cancelled";
+  return status === "done" ? "completed" : status;
+}
+
+function toResponseEvent(event: ServerEvent): JsonObject | undefined {
+  if (event.kind === "done" || !isJsonObject(event.data)) return undefined;
+  if (event.kind === "whole") return toTerminalEvent(event.data);
+  if (event.data.type !== undefined || event.name === undefined) return event.data;
+  return { ...event.data, type: event.name };
+}
+
+/** A server that answers without streaming sends what the last event of a stream would have held. */
+function toTerminalEvent(response: JsonObject): JsonObject {
+  const status = string(response.status);
+  if (status === undefined || !terminalTypes.has(`response.${status}`)) return response;
+  return { type: `response.${status}`, response };
+}
+
+function toMeta(response: JsonObject): ProviderEvent {
+  const responseId = string(response.id);
+  const responseModel = string(response.model);
+  return {
+    type: "meta",
+    ...(responseId !== undefined && { responseId }),
+    ...(responseModel !== undefined && { responseModel }),
+  };
+}
+
+/** The API's input count includes what was read from and written to the cache; ours does not. */
+function toUsage(usage: JsonObject): ProviderEvent {
+  const details = isJsonObject(usage.input_tokens_details) ? usage.input_tokens_details : {};
+  const cacheRead = count(details.cached_tokens);
+  const cacheWrite = count(details.cache_write_tokens);
+  const input = Math.max(0, count(usage.input_tokens) - cacheRead - cacheWrite);
+  return { type: "usage", tokens: { input, output: count(usage.output_tokens), cacheRead, cacheWrite } };
+}
+
+function refusal(reason: string, provider: string): ProviderError {
+  const what =
+    reason === "content_filter" ? "a content filter stopped the answer" : "the model declined to answer";
+  return new ProviderError("refusal", `${provider}: ${what}`, { stopReasonRaw: reason });
+}
+
+function string(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function count(value: JsonValue | undefined): number {
+  return typeof value === "number" && value >= 0 ? value : 0;
+}

@@ -1,0 +1,270 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
+import type { ProviderEvent } from "../contract/provider.ts";
+
+/** The output items of one Responses reply, as they grow. Items of the server's own tools are stepped over. */
+export type OutputItems = {
+  /** Takes an event that is not the reply's last. */
+  next(type: string, event: JsonObject): Generator<ProviderEvent, void, undefined>;
+  /** Ends what is open and adds the items that only the final list holds. */
+  finish(output: readonly JsonValue[]): Generator<ProviderEvent, void, undefined>;
+  /** How many calls there are to run. */
+  calls(): number;
+  /** Whether the model declined to answer. */
+  refused(): boolean;
+};
+
+type BlockKind = "text" | "thinking" | "toolcall";
+
+/** A content block of ours: one part of a message item, a whole reasoning item, a call. */
+type Block = {
+  readonly kind: BlockKind;
+  readonly index: number;
+  /** The input of a custom tool is plain text: it is passed on as the JSON of `{input}`. */
+  readonly custom: boolean;
+  /** The provider's text that was passed on so far. */
+  sent: string;
+  open: boolean;
+  signature?: string;
+};
+
+type Item = {
+  readonly type: string;
+  /** By content index; reasoning and calls have one, at 0. */
+  readonly blocks: Map<number, Block>;
+  phase?: string;
+  /** Which part of a reasoning item is being told: its kind and number. */
+  part?: { kind: ReasoningKind; number: number };
+};
+
+type ReasoningKind = "summary" | "content";
+
+/** Makes the items of one reply. */
+export function createOutputItems(): OutputItems {
+  const items = new Map<string, Item>();
+  const callIds = new Set<string>();
+  let blocks = 0;
+  let refused = false;
+
+  return {
+    *next(type, event) {
+      switch (type) {
+        case "response.output_item.added":
+          if (isJsonObject(event.item)) yield* add(itemOf(event, string(event.item.type)), event.item);
+          return;
+        case "response.output_item.done":
+          if (isJsonObject(event.item)) yield* complete(itemOf(event, string(event.item.type)), event.item);
+          return;
+        case "response.output_text.delta":
+        case "response.output_text.done":
+          yield* addText(event, { delta: string(event.delta), whole: string(event.text) });
+          return;
+        case "response.refusal.delta":
+        case "response.refusal.done":
+          refused = true;
+          yield* addText(event, { delta: string(event.delta), whole: string(event.refusal) });
+          return;
+        case "response.reasoning_summary_text.delta":
+          yield* addThinking(event, { kind: "summary", number: Number(event.summary_index ?? 0) });
+          return;
+        case "response.reasoning_text.delta":
+          yield* addThinking(event, { kind: "content", number: Number(event.content_index ?? 0) });
+          return;
+        case "response.function_call_arguments.delta":
+        case "response.function_call_arguments.done":
+          yield* addArguments(itemOf(event, "function_call"), string(event.delta), string(event.arguments));
+          return;
+        case "response.custom_tool_call_input.delta":
+        case "response.custom_tool_call_input.done":
+          yield* addArguments(itemOf(event, "custom_tool_call"), string(event.delta), string(event.input));
+          return;
+        default:
+          yield { type: "activity" };
+      }
+    },
+
+    *finish(output) {
+      yield* addMissing(output.filter(isJsonObject));
+      for (const item of items.values()) yield* endBlocks(item);
+    },
+
+    calls: () => callIds.size,
+    refused: () => refused,
+  };
+
+  /** Servers leave out indexes or ids, but not both; the type keeps apart what then has the same key. */
+  function itemOf(event: JsonObject, type: string): Item {
+    const inner = isJsonObject(event.item) ? event.item.id : undefined;
+    const key = `${type} ${event.output_index ?? event.item_id ?? inner ?? ""}`;
+    const item: Item = items.get(key) ?? { type, blocks: new Map() };
+    items.set(key, item);
+    return item;
+  }
+
+  function* add(item: Item, data: JsonObject): Generator<ProviderEvent> {
+    if (typeof data.phase === "string") item.phase = data.phase;
+    if (isCall(item.type)) {
+      yield* startCall(item, data);
+    } else if (item.type === "reasoning" && string(data.encrypted_content) !== "") {
+      // Starts now, so that it keeps its place even if its text never comes.
+      yield* block(item, 0, "thinking");
+    } else {
+      yield { type: "activity" };
+    }
+  }
+
+  function* startCall(item: Item, data: JsonObject): Generator<ProviderEvent, Block> {
+    const known = item.blocks.get(0);
+    if (known !== undefined) return known;
+    const id = string(data.call_id) || string(data.id);
+    const custom = item.type === "custom_tool_call";
+    const call: Block = { kind: "toolcall", index: blocks++, custom, sent: "", open: true };
+    item.blocks.set(0, call);
+    callIds.add(id || `${call.index}`);
+    yield { type: "toolcall_start", index: call.index, id, name: string(data.name) };
+    if (custom) yield { type: "toolcall_delta", index: call.index, delta: '{"input":"' };
+    return call;
+  }
+
+  /** The block at a place of an item, started when it is new. */
+  function* block(item: Item, at: number, kind: "text" | "thinking"): Generator<ProviderEvent, Block> {
+    const known = item.blocks.get(at);
+    if (known !== undefined) return known;
+    const started: Block = { kind, index: blocks++, custom: false, sent: "", open: true };
+    item.blocks.set(at, started);
+    yield { type: `${kind}_start`, index: started.index };
+    return started;
+  }
+
+  function* addText(event: JsonObject, text: { delta: string; whole: string }): Generator<ProviderEvent> {
+    if (text.delta === "" && text.whole === "") return yield { type: "activity" };
+    const item = itemOf(event, "message");
+    const part = yield* block(item, Number(event.content_index ?? 0), "text");
+    if (text.delta !== "") return yield* push(part, text.delta);
+    yield* pushRest(part, text.whole);
+    yield* end(part, item);
+  }
+
+  function* addThinking(event: JsonObject, part: NonNullable<Item["part"]>): Generator<ProviderEvent> {
+    const item = itemOf(event, "reasoning");
+    const delta = string(event.delta);
+    // Where a server tells both the reasoning and its summary, the one that came first is kept.
+    if (delta === "" || (item.part !== undefined && item.part.kind !== part.kind)) {
+      return yield { type: "activity" };
+    }
+    const thinking = yield* block(item, 0, "thinking");
+    if (item.part !== undefined && item.part.number !== part.number) yield* push(thinking, "\n\n");
+    item.part = part;
+    yield* push(thinking, delta);
+  }
+
+  function* addArguments(item: Item, delta: string, whole: string): Generator<ProviderEvent> {
+    const call = item.blocks.get(0);
+    if (call === undefined || delta + whole === "") yield { type: "activity" };
+    else if (delta !== "") yield* push(call, delta);
+    else yield* pushRest(call, whole);
+  }
+
+  /** Adds what an item's deltas left out, and ends it. */
+  function* complete(item: Item, data: JsonObject): Generator<ProviderEvent> {
+    if (typeof data.phase === "string") item.phase = data.phase;
+    if (isCall(item.type)) {
+      const call = yield* startCall(item, data);
+      yield* pushRest(call, string(call.custom ? data.input : data.arguments));
+    } else if (item.type === "reasoning") {
+      yield* completeReasoning(item, data);
+    } else if (item.type === "message") {
+      yield* completeMessage(item, data);
+    } else {
+      yield { type: "activity" };
+    }
+    yield* endBlocks(item);
+  }
+
+  function* completeMessage(item: Item, data: JsonObject): Generator<ProviderEvent> {
+    for (const [at, part] of objects(data.content).entries()) {
+      if (part.type === "refusal") refused = true;
+      const text = string(part.text) || string(part.refusal);
+      if (text !== "") yield* pushRest(yield* block(item, at, "text"), text);
+    }
+  }
+
+  function* completeReasoning(item: Item, data: JsonObject): Generator<ProviderEvent> {
+    const kind = item.part?.kind ?? (objects(data.summary).length > 0 ? "summary" : "content");
+    const text = objects(data[kind])
+      .map((part) => string(part.text))
+      .join("\n\n");
+    const encrypted = string(data.encrypted_content);
+    if (text === "" && encrypted === "") return;
+    const thinking = yield* block(item, 0, "thinking");
+    yield* pushRest(thinking, text);
+    if (encrypted === "") return;
+    const { id = null, summary = [] } = data;
+    thinking.signature = JSON.stringify({ type: "reasoning", id, summary, encrypted_content: encrypted });
+  }
+
+  /** Calls are told by their ids, which never change; ids of other items do, so those are told by their number. */
+  function* addMissing(output: readonly JsonObject[]): Generator<ProviderEvent> {
+    const seen = new Map<string, number>();
+    for (const item of items.values()) seen.set(item.type, (seen.get(item.type) ?? 0) + 1);
+    for (const [i, data] of output.entries()) {
+      const type = string(data.type);
+      const unmatched = seen.get(type) ?? 0;
+      seen.set(type, unmatched - 1);
+      const known = isCall(type) ? callIds.has(string(data.call_id) || string(data.id)) : unmatched > 0;
+      if (!known) yield* complete(itemOf({ output_index: `final ${i}` }, type), data);
+    }
+  }
+
+  function* endBlocks(item: Item): Generator<ProviderEvent> {
+    for (const part of item.blocks.values()) yield* end(part, item);
+  }
+}
+
+function* push(block: Block, text: string): Generator<ProviderEvent> {
+  if (!block.open || text === "") return;
+  block.sent += text;
+  const delta = block.custom ? JSON.stringify(text).slice(1, -1) : text;
+  yield { type: `${block.kind}_delta`, index: block.index, delta };
+}
+
+/** Passes on what a whole text has more than its deltas had. */
+function* pushRest(block: Block, whole: string): Generator<ProviderEvent> {
+  if (whole.startsWith(block.sent)) yield* push(block, whole.slice(block.sent.length));
+}
+
+function* end(block: Block, item: Item): Generator<ProviderEvent> {
+  if (!block.open) return;
+  block.open = false;
+  const { index, kind, signature } = block;
+  switch (kind) {
+    case "text":
+      yield {
+        type: "text_end",
+        index,
+        ...(item.phase !== undefined && { signature: JSON.stringify({ phase: item.phase }) }),
+      };
+      return;
+    case "thinking":
+      yield {
+        type: "thinking_end",
+        index,
+        ...(signature !== undefined && { signature, ...(block.sent === "" && { redacted: true }) }),
+      };
+      return;
+    case "toolcall":
+      if (block.custom) yield { type: "toolcall_delta", index, delta: '"}' };
+      yield { type: "toolcall_end", index };
+  }
+}
+
+function isCall(type: string): boolean {
+  return type === "function_call" || type === "custom_tool_call";
+}
+
+function objects(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+function string(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,199 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
+import type {
+  AssistantContent,
+  AssistantMessage,
+  ModelMessage,
+  TextContent,
+  ToolResultMessage,
+  UserContent,
+} from "../contract/messages.ts";
+import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
+import { toReasoning } from "./openai-responses-reasoning.ts";
+import { createIdMapper } from "./tool-call-ids.ts";
+
+/** The least that the API takes for `max_output_tokens`. */
+const minOutputTokens = 16;
+
+/**
+ * Makes the body of a Responses request. Nothing is kept at the provider: the whole conversation is sent, with the
+ * model's own reasoning in encrypted form.
+ */
+export function toParams(request: ProviderRequest): JsonObject {
+  const { model } = request;
+  const { maxTokens, systemPrompt } = request;
+  const role = model.reasoning && model.compat.supportsDeveloperRole === true ? "developer" : "system";
+  const system = systemPrompt.trim() === "" ? [] : [{ role, content: systemPrompt }];
+  return {
+    ...toSharedParams(request),
+    input: [...system, ...toInput(request.messages, model)],
+    ...(maxTokens !== undefined && { max_output_tokens: Math.max(minOutputTokens, maxTokens) }),
+    ...(request.outputSchema !== undefined && { text: { format: toFormat(request.outputSchema) } }),
+  };
+}
+
+/**
+ * Makes the body of a request to the Codex endpoint, which wants `instructions` and takes no bound of the output.
+ */
+export function toCodexParams(request: ProviderRequest): JsonObject {
+  const { outputSchema, systemPrompt } = request;
+  return {
+    ...toSharedParams(request),
+    instructions: systemPrompt.trim() === "" ? "You are a helpful assistant." : systemPrompt,
+    input: toInput(request.messages, request.model),
+    tool_choice: "auto",
+    parallel_tool_calls: true,
+    text: { verbosity: "medium", ...(outputSchema !== undefined && { format: toFormat(outputSchema) }) },
+  };
+}
+
+function toSharedParams({ model, tools, thinkingLevel, sessionId }: ProviderRequest): JsonObject {
+  const reasoning = toReasoning(model, thinkingLevel);
+  return {
+    model: model.id,
+    stream: true,
+    ...(model.compat.supportsStore !== false && { store: false }),
+    prompt_cache_key: sessionId,
+    ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, model)) }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(model.reasoning && { include: ["reasoning.encrypted_content"] }),
+  };
+}
+
+function toTool({ name, description, parameters }: ToolSchema, model: Model): JsonObject {
+  // Without a word, the API takes `strict` for true and refuses schemas with optional properties.
+  const strict = model.compat.supportsStrictTools === false ? {} : { strict: false };
+  return { type: "function", name, description, parameters, ...strict };
+}
+
+function toFormat(schema: JsonObject): JsonObject {
+  return { type: "json_schema", name: "answer", schema, strict: isStrict(schema) };
+}
+
+/** Whether every object of a schema lists all its properties as required and allows no others. */
+function isStrict(schema: JsonValue): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrict);
+  if (!isJsonObject(schema)) return true;
+  if (isJsonObject(schema.properties) || schema.type === "object") {
+    const required = Array.isArray(schema.required) ? schema.required : [];
+    const names = Object.keys(isJsonObject(schema.properties) ? schema.properties : {});
+    if (schema.additionalProperties !== false || names.some((name) => !required.includes(name))) return false;
+  }
+  return Object.values(schema).every(isStrict);
+}
+
+function toInput(messages: readonly ModelMessage[], model: Model): JsonObject[] {
+  const toId = createIdMapper("responses");
+  const input: JsonObject[] = [];
+  let waiting: JsonObject[] = [];
+  for (const message of messages) {
+    if (message.role !== "toolResult") {
+      input.push(...toUserItems(waiting));
+      waiting = [];
+    }
+    switch (message.role) {
+      case "user":
+        input.push(...toUserItems(toParts(message.content, model)));
+        break;
+      case "assistant":
+        input.push(...toAssistantItems(message, model, toId));
+        break;
+      case "toolResult": {
+        const { output, images } = toOutput(message, model);
+        input.push({ type: "function_call_output", call_id: toId(message.toolCallId), output });
+        // The results of one message must not be parted, so what they cannot hold comes behind the last one.
+        waiting.push(...images);
+      }
+    }
+  }
+  return [...input, ...toUserItems(waiting)];
+}
+
+function toUserItems(content: readonly JsonObject[]): JsonObject[] {
+  return content.length === 0 ? [] : [{ role: "user", content }];
+}
+
+function toParts(content: string | readonly UserContent[], model: Model): JsonObject[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "input_text", text: content }];
+  return content.flatMap((block): JsonObject[] => {
+    if (block.type === "text") return block.text === "" ? [] : [{ type: "input_text", text: block.text }];
+    if (!model.input.includes("image")) {
+      return [{ type: "input_text", text: "(image left out: this model takes none)" }];
+    }
+    const url = `data:${block.mimeType};base64,${block.data}`;
+    return [{ type: "input_image", detail: "auto", image_url: url }];
+  });
+}
+
+function toOutput(message: ToolResultMessage, model: Model): { output: JsonValue; images: JsonObject[] } {
+  const parts = toParts(message.content, model);
+  const images = parts.filter((part) => part.type === "input_image");
+  if (images.length > 0 && model.compat.supportsToolResultImages !== false) {
+    return { output: parts, images: [] };
+  }
+  const texts = parts.flatMap((part) => (part.type === "input_text" ? [part.text] : []));
+  const none = images.length > 0 ? "(see the attached image)" : "(no output)";
+  return { output: texts.join("\n") || none, images };
+}
+
+function toAssistantItems(
+  message: AssistantMessage,
+  model: Model,
+  toId: (id: string) => string,
+): JsonObject[] {
+  // Signatures hold for the model that made them only.
+  const own = message.api === model.api && message.provider === model.provider && message.model === model.id;
+  const items = message.content.flatMap((block) => toAssistantItem(block, own, toId));
+  // Reasoning without the item that it led to is refused.
+  const last = items.findLastIndex((item) => item.type !== "reasoning");
+  return items.slice(0, last + 1);
+}
+
+function toAssistantItem(block: AssistantContent, own: boolean, toId: (id: string) => string): JsonObject[] {
+  switch (block.type) {
+    case "text":
+      return block.text === "" ? [] : [toMessageItem(block, own)];
+    case "thinking":
+      return own ? toReasoningItems(block.thinkingSignature) : [];
+    case "toolCall":
+      return [
+        {
+          type: "function_call",
+          call_id: toId(block.id),
+          name: toToolName(block.name),
+          arguments: JSON.stringify(block.arguments),
+        },
+      ];
+  }
+}
+
+function toMessageItem({ text, textSignature }: TextContent, own: boolean): JsonObject {
+  const phase = own ? parseObject(textSignature)?.phase : undefined;
+  return {
+    type: "message",
+    role: "assistant",
+    content: [{ type: "output_text", text }],
+    ...(typeof phase === "string" && { phase }),
+  };
+}
+
+/** Only encrypted reasoning can be sent back: the provider knows nothing of an id that it did not store. */
+function toReasoningItems(signature: string | undefined): JsonObject[] {
+  const item = parseObject(signature);
+  if (item?.type !== "reasoning" || typeof item.encrypted_content !== "string") return [];
+  return [item];
+}
+
+/** A name that the model made up, or that another provider allowed, must not make the whole history invalid. */
+function toToolName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown";
+}
+
+function parseObject(text: string | undefined): JsonObject | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value: JsonValue = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
