@@ -1,0 +1,124 @@
+import { errorMessage } from "../contract/errors.ts";
+import type { ToolOutput } from "../contract/events.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { createOutputDecoder, type OutputDecoder } from "./output-text.ts";
+import { openSpillFile, type SpillFile } from "./spill.ts";
+import { outputLimits, type TextLimits, truncateTail } from "./truncate.ts";
+
+/** Collects the output of a process: its end in memory, all of it in a file when that is more than the model sees. */
+export type OutputBuffer = {
+  /** Takes bytes of a pipe. The order of calls is the order of the text. */
+  append(chunk: Uint8Array, stream: "stdout" | "stderr"): void;
+  /** Takes text that is not from a pipe, behind everything so far; the pipes' last bytes must have been appended. */
+  appendText(text: string): void;
+  /** What there is so far, in short. */
+  soFar(): ToolOutput;
+  /** Everything came: what the model sees, with a note when it is only a part, and facts for `details`. */
+  finish(): { readonly text: string; readonly details: JsonObject };
+};
+
+export type OutputBufferOptions = {
+  readonly toolName: "bash" | "ipython";
+  readonly spillFolder: string;
+  readonly maxSpillBytes: number;
+  /** Replaced by `[redacted]` wherever they appear. */
+  readonly secrets: readonly string[];
+};
+
+/** The bounds of an update: there are many, and each is a line of the event stream. */
+const updateLimits: TextLimits = { maxBytes: 16 * 1024, maxLines: 500 };
+/** Characters to keep: more than the model sees, so that cuts can be made between lines. */
+const keptLength = 64 * 1024;
+
+export function createOutputBuffer(options: OutputBufferOptions): OutputBuffer {
+  const decoders: Record<"stdout" | "stderr", OutputDecoder> = {
+    stdout: createOutputDecoder(options.secrets),
+    stderr: createOutputDecoder(options.secrets),
+  };
+  const spill = createSpill(options);
+  let tail = "";
+  let isWhole = true;
+  let bytes = 0;
+  let lineFeeds = 0;
+  let endsInLine = false;
+
+  function add(text: string): void {
+    if (text === "") return;
+    const before = tail;
+    bytes += Buffer.byteLength(text);
+    lineFeeds += countLineFeeds(text);
+    endsInLine = !text.endsWith("\n");
+    const lines = lineFeeds + (endsInLine ? 1 : 0);
+    if (bytes > outputLimits.maxBytes || lines > outputLimits.maxLines) spill.write(before, text);
+    tail = text.length < keptLength ? before + text : text;
+    if (tail.length > 2 * keptLength) tail = tail.slice(-keptLength);
+    isWhole = isWhole && tail.length === before.length + text.length;
+  }
+
+  return {
+    append(chunk, stream) {
+      add(decoders[stream].push(chunk));
+    },
+    appendText(text) {
+      for (const decoder of Object.values(decoders)) add(decoder.flush());
+      add(decoders.stdout.push(Buffer.from(text)) + decoders.stdout.flush());
+    },
+    soFar() {
+      const { text, truncated } = truncateTail(tail, updateLimits);
+      const details = truncated || !isWhole ? { details: { truncated: true } } : {};
+      return { content: [{ type: "text", text: text.toWellFormed() }], ...details };
+    },
+    finish() {
+      for (const decoder of Object.values(decoders)) add(decoder.flush());
+      spill.close();
+      const shown = truncateTail(tail);
+      const text = shown.text.toWellFormed();
+      if (isWhole && !shown.truncated) return { text, details: {} };
+      const totalLines = lineFeeds + (endsInLine ? 1 : 0);
+      const part = shown.partialLine
+        ? `the last ${shown.shownBytes} bytes of the last line of ${totalLines}`
+        : `the last ${shown.shownLines} of ${totalLines} lines`;
+      return {
+        text: `${text.replace(/\n$/, "")}\n\n[Output cut: shown are ${part}, ${bytes} bytes in all. ${spill.note()}]`,
+        details: { truncated: true, totalLines, totalBytes: bytes, ...spill.details() },
+      };
+    },
+  };
+}
+
+/** A loop is several times as fast as `indexOf` where lines are short. */
+function countLineFeeds(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) === 10) count += 1;
+  return count;
+}
+
+/** The spill file, made when it is first needed. That it cannot be made is a note and never a failure. */
+function createSpill({ spillFolder, toolName, maxSpillBytes }: OutputBufferOptions) {
+  let file: SpillFile | undefined;
+  let problem: string | undefined;
+
+  function open(before: string): void {
+    try {
+      file = openSpillFile(spillFolder, toolName, maxSpillBytes);
+      file.write(before);
+    } catch (error) {
+      problem = errorMessage(error);
+    }
+  }
+
+  return {
+    /** @param before all of the text up to now; it is written when the file is new. */
+    write(before: string, text: string): void {
+      if (!file && problem === undefined) open(before);
+      file?.write(text);
+    },
+    close: () => file?.close(),
+    note(): string {
+      if (!file) return `The whole output could not be kept: ${problem}`;
+      const why = file.incomplete();
+      return `Whole output: ${file.path}${why === undefined ? "" : ` (not complete: ${why})`}`;
+    },
+    details: (): JsonObject => (file ? { fullOutputPath: file.path } : {}),
+  };
+}

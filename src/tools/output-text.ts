@@ -1,0 +1,70 @@
+import { cleanText, stripAnsi } from "./truncate.ts";
+
+/** Turns the bytes of one pipe into text, as they come. */
+export type OutputDecoder = {
+  /** Takes bytes; gives the text that is certain by now, which may be less or more than they hold. */
+  push(chunk: Uint8Array): string;
+  /** Gives what was held back for want of more bytes. */
+  flush(): string;
+};
+
+/**
+ * Makes a decoder: UTF-8 to text without terminal sequences, control characters and secrets, wherever the chunks cut
+ * them.
+ */
+export function createOutputDecoder(secrets: readonly string[]): OutputDecoder {
+  const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+  let openEscape = "";
+  let openSecret = "";
+
+  function take(decoded: string, isLast: boolean): string {
+    const raw = openEscape + decoded;
+    const escapeAt = isLast ? raw.length : openEscapeStart(raw);
+    openEscape = raw.slice(escapeAt);
+    const text = redact(openSecret + cleanText(stripAnsi(raw.slice(0, escapeAt))), secrets);
+    const secretAt = isLast ? text.length : text.length - openSecretLength(text, secrets);
+    openSecret = text.slice(secretAt);
+    return text.slice(0, secretAt);
+  }
+
+  return {
+    push: (chunk) => take(utf8.decode(chunk, { stream: true }), false),
+    flush: () => take(utf8.decode(), true),
+  };
+}
+
+/** A terminal sequence longer than this is taken for ordinary text. */
+const maxEscapeLength = 4096;
+
+/** A terminal sequence that has begun at the end of a text and may go on. */
+const openEscapePattern =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
+  /(?:\u001B\[|\u009B)[0-?]*[ -/]*$|\u001B[\]PX^_][^\u0007\u001B]*\u001B?$|\u001B[ -/]*$/;
+
+/** Where the sequence starts that the text's end cuts; the text's length when none does. */
+function openEscapeStart(text: string): number {
+  const from = Math.max(0, text.length - maxEscapeLength);
+  const end = text.slice(from);
+  if (!end.includes("\u001B") && !end.includes("\u009B")) return text.length;
+  const at = end.search(openEscapePattern);
+  return at === -1 ? text.length : from + at;
+}
+
+function redact(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret !== "" && clean.includes(secret)) clean = clean.replaceAll(secret, "[redacted]");
+  }
+  return clean;
+}
+
+/** The length of the longest end of the text that a secret begins with. */
+function openSecretLength(text: string, secrets: readonly string[]): number {
+  let longest = 0;
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length - 1, text.length); length > longest; length -= 1) {
+      if (secret.startsWith(text.slice(-length))) longest = length;
+    }
+  }
+  return longest;
+}
