@@ -29,6 +29,7 @@ export type OutputBufferOptions = {
 const updateLimits: TextLimits = { maxBytes: 16 * 1024, maxLines: 500 };
 /** Characters to keep: more than the model sees, so that cuts can be made between lines. */
 const keptLength = 64 * 1024;
+const pieceLength = 4 * 1024;
 
 export function createOutputBuffer(options: OutputBufferOptions): OutputBuffer {
   const decoders: Record<"stdout" | "stderr", OutputDecoder> = {
@@ -36,23 +37,19 @@ export function createOutputBuffer(options: OutputBufferOptions): OutputBuffer {
     stderr: createOutputDecoder(options.secrets),
   };
   const spill = createSpill(options);
-  let tail = "";
-  let isWhole = true;
+  const tail = createTail();
   let bytes = 0;
   let lineFeeds = 0;
   let endsInLine = false;
 
   function add(text: string): void {
     if (text === "") return;
-    const before = tail;
     bytes += Buffer.byteLength(text);
     lineFeeds += countLineFeeds(text);
     endsInLine = !text.endsWith("\n");
     const lines = lineFeeds + (endsInLine ? 1 : 0);
-    if (bytes > outputLimits.maxBytes || lines > outputLimits.maxLines) spill.write(before, text);
-    tail = text.length < keptLength ? before + text : text;
-    if (tail.length > 2 * keptLength) tail = tail.slice(-keptLength);
-    isWhole = isWhole && tail.length === before.length + text.length;
+    if (bytes > outputLimits.maxBytes || lines > outputLimits.maxLines) spill.write(tail, text);
+    tail.push(text);
   }
 
   return {
@@ -64,16 +61,16 @@ export function createOutputBuffer(options: OutputBufferOptions): OutputBuffer {
       add(decoders.stdout.push(Buffer.from(text)) + decoders.stdout.flush());
     },
     soFar() {
-      const { text, truncated } = truncateTail(tail, updateLimits);
-      const details = truncated || !isWhole ? { details: { truncated: true } } : {};
+      const { text, truncated } = truncateTail(tail.text(), updateLimits);
+      const details = truncated || !tail.isWhole() ? { details: { truncated: true } } : {};
       return { content: [{ type: "text", text: text.toWellFormed() }], ...details };
     },
     finish() {
       for (const decoder of Object.values(decoders)) add(decoder.flush());
       spill.close();
-      const shown = truncateTail(tail);
+      const shown = truncateTail(tail.text());
       const text = shown.text.toWellFormed();
-      if (isWhole && !shown.truncated) return { text, details: {} };
+      if (tail.isWhole() && !shown.truncated) return { text, details: {} };
       const totalLines = lineFeeds + (endsInLine ? 1 : 0);
       const part = shown.partialLine
         ? `the last ${shown.shownBytes} bytes of the last line of ${totalLines}`
@@ -83,6 +80,33 @@ export function createOutputBuffer(options: OutputBufferOptions): OutputBuffer {
         details: { truncated: true, totalLines, totalBytes: bytes, ...spill.details() },
       };
     },
+  };
+}
+
+type Tail = { push(text: string): void; text(): string; isWhole(): boolean };
+
+/** Keeps the end of a text in pieces, so that a flood is not copied again and again. */
+function createTail(): Tail {
+  let pieces: string[] = [];
+  let length = 0;
+  let isWhole = true;
+  return {
+    push(text) {
+      const last = pieces.at(-1);
+      if (last !== undefined && last.length < pieceLength) pieces[pieces.length - 1] = last + text;
+      else pieces.push(text);
+      length += text.length;
+      for (let first = pieces[0]; first && length - first.length >= keptLength; first = pieces[0]) {
+        pieces.shift();
+        length -= first.length;
+        isWhole = false;
+      }
+    },
+    text() {
+      pieces = [pieces.join("")];
+      return pieces[0] ?? "";
+    },
+    isWhole: () => isWhole,
   };
 }
 
@@ -109,8 +133,8 @@ function createSpill({ spillFolder, toolName, maxSpillBytes }: OutputBufferOptio
 
   return {
     /** @param before all of the text up to now; it is written when the file is new. */
-    write(before: string, text: string): void {
-      if (!file && problem === undefined) open(before);
+    write(before: Tail, text: string): void {
+      if (!file && problem === undefined) open(before.text());
       file?.write(text);
     },
     close: () => file?.close(),

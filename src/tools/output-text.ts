@@ -21,16 +21,44 @@ export function createOutputDecoder(secrets: readonly string[]): OutputDecoder {
     const raw = openEscape + decoded;
     const escapeAt = isLast ? raw.length : openEscapeStart(raw);
     openEscape = raw.slice(escapeAt);
-    const text = redact(openSecret + cleanText(stripAnsi(raw.slice(0, escapeAt))), secrets);
+    return release(openSecret + cleanText(stripAnsi(raw.slice(0, escapeAt))), isLast);
+  }
+
+  function release(clean: string, isLast: boolean): string {
+    const text = redact(clean, secrets);
     const secretAt = isLast ? text.length : text.length - openSecretLength(text, secrets);
     openSecret = text.slice(secretAt);
     return text.slice(0, secretAt);
   }
 
+  /** Bytes of a character whose end is missing. */
+  let openCharacter = false;
+
+  function decode(chunk: Uint8Array): string {
+    openCharacter = chunk.subarray(-3).some((byte) => byte >= 0x80);
+    return utf8.decode(chunk, { stream: true });
+  }
+
   return {
-    push: (chunk) => take(utf8.decode(chunk, { stream: true }), false),
+    push(chunk) {
+      const isPlain = !openCharacter && openEscape === "" && isPrintableAscii(chunk);
+      return isPlain ? release(openSecret + toAscii(chunk), false) : take(decode(chunk), false);
+    },
     flush: () => take(utf8.decode(), true),
   };
+}
+
+/** The common case, which a flood must not pay more than one look a byte for. */
+function isPrintableAscii(chunk: Uint8Array): boolean {
+  for (let at = 0; at < chunk.length; at += 1) {
+    const byte = chunk[at] ?? 0;
+    if ((byte < 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) || byte > 0x7e) return false;
+  }
+  return true;
+}
+
+function toAscii(chunk: Uint8Array): string {
+  return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1");
 }
 
 /** A terminal sequence longer than this is taken for ordinary text. */

@@ -16,6 +16,7 @@ export type SpillFile = {
 
 const maxAgeMs = 7 * 24 * 60 * 60 * 1000;
 const spillName = /^(?:bash|ipython)-[0-9a-f-]{36}\.log$/;
+const scratchBytes = 64 * 1024;
 const cleanedFolders = new Set<string>();
 
 /**
@@ -33,16 +34,23 @@ export function openSpillFile(folder: string, toolName: "bash" | "ipython", maxB
     cleanedFolders.add(folder);
     void removeOldFiles(folder);
   }
+  const encoder = new TextEncoder();
+  /** One for all writes: a flood must not fill the memory with what was written. */
+  const scratch = new Uint8Array(scratchBytes);
   let room = maxBytes;
   let problem: string | undefined;
   return {
     path,
     write(text) {
       if (problem !== undefined) return;
-      const bytes = Buffer.from(text);
-      if (bytes.length > room) problem = `it stops at ${maxBytes} bytes`;
       try {
-        room -= writeFully(fd, bytes.subarray(0, room));
+        for (let rest = text; rest !== ""; ) {
+          const { read, written } = encoder.encodeInto(rest, scratch);
+          if (written > room) problem = `it stops at ${maxBytes} bytes`;
+          writeFully(fd, scratch.subarray(0, Math.min(written, room)));
+          room -= Math.min(written, room);
+          rest = rest.slice(read);
+        }
       } catch (error) {
         problem = errorMessage(error);
       }
@@ -52,10 +60,8 @@ export function openSpillFile(folder: string, toolName: "bash" | "ipython", maxB
   };
 }
 
-function writeFully(fd: number, bytes: Uint8Array): number {
-  let written = 0;
-  while (written < bytes.length) written += writeSync(fd, bytes, written);
-  return written;
+function writeFully(fd: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
 }
 
 async function removeOldFiles(folder: string): Promise<void> {
