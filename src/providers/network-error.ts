@@ -2,16 +2,16 @@ import { errorMessage, ProviderError } from "../contract/errors.ts";
 
 /**
  * The ProviderError for a connection that could not be made or broke, or undefined when the thrown value is no such
- * thing. The message names the host when it is known.
+ * thing.
+ *
+ * @param place Who was asked, in the words of the message: a host, or a provider's name.
  */
-export function toNetworkError(thrown: unknown, provider: string, host?: string): ProviderError | undefined {
+export function toNetworkError(thrown: unknown, place: string): ProviderError | undefined {
   const failure = findFailure(thrown);
-  if (failure === undefined) return undefined;
-  const place = failure.host ?? host;
-  const at = place === undefined ? provider : `${provider} at ${place}`;
-  const row = rows.find(([pattern]) => pattern.test(failure.code));
-  if (row === undefined) return undefined;
+  const row = rows.find(([pattern]) => failure !== undefined && pattern.test(failure.code));
+  if (failure === undefined || row === undefined) return undefined;
   const [, kind, words, transient] = row;
+  const at = failure.host === undefined || failure.host === place ? place : `${place} (${failure.host})`;
   // The thrown error is no `cause`: its words ("ETIMEDOUT") would make an SDK take it for a timeout of its own and drop it.
   return new ProviderError(kind, words(at, failure), { code: failure.code, transient });
 }

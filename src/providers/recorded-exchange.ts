@@ -1,0 +1,115 @@
+import { isUtf8 } from "node:buffer";
+import { ProviderError } from "../contract/errors.ts";
+import type { JsonValue } from "../contract/json.ts";
+import type { RecordedChunk, RecordedExchange, RecordedFailure } from "./cassette-file.ts";
+import { type ReplyBody, toReplyBody, toResponse } from "./reply.ts";
+
+/** An exchange that is being recorded. */
+export type OpenExchange = {
+  /** The same reply, its chunks kept as they are read. */
+  watch(response: Response): Response;
+  /** Ends the exchange; only the first call counts. */
+  finish(failure?: RecordedFailure): void;
+};
+
+/**
+ * Starts to record an exchange.
+ *
+ * @param redact Strips the credentials: a credential that is split between chunks too, at the price of their borders.
+ * @param onFinished Takes the exchange, once: when the reply was read, broke, or was given up.
+ */
+export function openExchange(
+  request: RecordedExchange["request"],
+  redact: (text: string) => string,
+  onFinished: (exchange: RecordedExchange) => void,
+): OpenExchange {
+  const chunks: Uint8Array[] = [];
+  let head: { status: number; headers: Record<string, string> } | undefined;
+  let finished = false;
+  const finish = (failure?: RecordedFailure) => {
+    if (finished) return;
+    finished = true;
+    onFinished({
+      type: "exchange",
+      request,
+      ...(head !== undefined && { response: { ...head, chunks: toChunks(chunks, redact) } }),
+      ...(failure !== undefined && { failure }),
+      ...(head === undefined && failure === undefined && { failure: stopped }),
+    });
+  };
+  async function* keep(body: ReplyBody): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of body) {
+        chunks.push(chunk);
+        yield chunk;
+      }
+      finish();
+    } catch (thrown) {
+      finish(toRecordedFailure(thrown));
+      throw thrown;
+    }
+  }
+  return {
+    finish,
+    watch(response) {
+      const { status, statusText, url } = response;
+      const headers = new Map(response.headers.entries());
+      head = { status, headers: Object.fromEntries([...headers].filter(([name]) => keptHeaders.test(name))) };
+      const body = response.body as ReplyBody | null;
+      if (body === null) finish();
+      const giveUp = () => {
+        finish();
+        body?.return().catch(() => undefined);
+      };
+      const watched = body === null ? null : toReplyBody(keep(body), giveUp);
+      return toResponse({ status, statusText, url, headers, body: watched });
+    },
+  };
+}
+
+const stopped: RecordedFailure = { code: "ABORT_ERR", message: "the recorded run was stopped here" };
+
+/** What failed, in a form that a replay can fail with again. The reason of an abort is no failure of the provider. */
+export function toRecordedFailure(thrown: unknown): RecordedFailure {
+  if (!(thrown instanceof ProviderError)) return stopped;
+  const { kind, code, message } = thrown;
+  return { kind, ...(code !== undefined && { code }), message };
+}
+
+/** A URL without user, password and the query values that are credentials. */
+export function cleanUrl(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const url = new URL(address);
+  const secret = [...url.searchParams.keys()].filter((name) => secretNames.test(name));
+  if (secret.length === 0 && url.username === "" && url.password === "") return address;
+  url.username = "";
+  url.password = "";
+  for (const name of secret) url.searchParams.set(name, "redacted");
+  return url.href;
+}
+
+/** The body of a request: as JSON where it is JSON. */
+export function toRecordedBody(body: RequestInit["body"]): { body?: JsonValue } {
+  if (body === undefined || body === null) return {};
+  const text = body instanceof Uint8Array ? Buffer.from(body).toString("utf8") : String(body);
+  try {
+    const value: JsonValue = JSON.parse(text);
+    return { body: value };
+  } catch {
+    return { body: text };
+  }
+}
+
+const secretNames = /key|token|secret|password|signature|^sig$|auth|credential/i;
+const keptHeaders =
+  /^(?:content-type|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:x|anthropic)-ratelimit-.+)$/;
+
+function toChunks(chunks: readonly Uint8Array[], redact: (text: string) => string): RecordedChunk[] {
+  const whole = Buffer.concat(chunks).toString("utf8");
+  const clean = redact(whole);
+  if (clean !== whole) return [clean];
+  return chunks.map((chunk) => {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    return isUtf8(bytes) ? bytes.toString("utf8") : { base64: bytes.toString("base64") };
+  });
+}

@@ -1,0 +1,41 @@
+const mark = "[redacted]";
+
+/** Shorter ones would tear ordinary words apart. */
+const minLength = 6;
+/** What local servers that want no key are usually given. */
+const placeholders: ReadonlySet<string> = new Set(["ollama", "lm-studio", "not-needed", "no-key-required"]);
+
+/**
+ * Makes the function that strips the known credentials from a text: as they are, as JSON and URLs escape them, and in
+ * base64, where Basic authorization carries them. Each becomes `[redacted]`, so that JSON stays JSON. Credentials of
+ * fewer than six characters and the placeholders of local servers are left alone.
+ */
+export function createRedactor(secrets: readonly (string | undefined)[]): (text: string) => string {
+  const known = secrets.filter((secret) => secret !== undefined && isSecret(secret)) as string[];
+  if (known.length === 0) return (text) => text;
+  const forms = [...new Set(known.flatMap(plainForms))].sort((a, b) => b.length - a.length);
+  const patterns = [...forms.map(escapePattern), ...known.map(base64Pattern)];
+  const pattern = new RegExp(patterns.join("|"), "g");
+  return (text) => text.replace(pattern, mark);
+}
+
+function isSecret(text: string): boolean {
+  return text.length >= minLength && !placeholders.has(text);
+}
+
+function plainForms(secret: string): string[] {
+  const escaped = JSON.stringify(secret).slice(1, -1);
+  const twice = JSON.stringify(escaped).slice(1, -1);
+  return [secret, escaped, twice, encodeURIComponent(secret.toWellFormed())];
+}
+
+/** Matches the base64 of any text that starts with the secret: its last group depends on what follows. */
+function base64Pattern(secret: string): string {
+  const whole = Buffer.from(secret).toString("base64").replace(/=+$/, "");
+  const fixed = whole.length % 4 === 0 ? whole : whole.slice(0, -1);
+  return `${escapePattern(fixed)}[A-Za-z0-9+/]*=*`;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}

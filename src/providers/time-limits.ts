@@ -1,0 +1,84 @@
+import { ProviderError } from "../contract/errors.ts";
+import type { Provider, ProviderEvent, ProviderRequest, Timeouts } from "../contract/provider.ts";
+
+/**
+ * A provider whose replies have time limits: until the first event, and between events. The clock runs only while the
+ * provider is waited for, so that a slow consumer costs nothing. Past a limit the request is aborted and a ProviderError
+ * `timeout` thrown. An abort from outside throws the signal's reason at once, whether or not the provider heeds it.
+ */
+export function withTimeLimits(provider: Provider, timeouts: Timeouts): Provider {
+  return { stream: (request, signal) => limit({ provider, timeouts, request, signal }) };
+}
+
+type Reply = {
+  readonly provider: Provider;
+  readonly timeouts: Timeouts;
+  readonly request: ProviderRequest;
+  readonly signal: AbortSignal;
+};
+
+async function* limit(reply: Reply): AsyncGenerator<ProviderEvent, void, undefined> {
+  const { provider, timeouts, request, signal } = reply;
+  signal.throwIfAborted();
+  const controller = new AbortController();
+  const events = provider.stream(request, controller.signal);
+  const wait = createWait(events, (reason) => controller.abort(reason));
+  const onAbort = () => wait.interrupt(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const name = request.model.provider;
+    let result = await wait.next(timeouts.firstEventMs, () => tooSlow(name, "firstEventMs", timeouts));
+    while (!result.done) {
+      yield result.value;
+      signal.throwIfAborted();
+      result = await wait.next(timeouts.idleMs, () => tooSlow(name, "idleMs", timeouts));
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    // Not awaited: a provider that hangs would hang this one too.
+    events.return().catch(() => undefined);
+  }
+}
+
+/** The next event, unless something comes between. */
+type Wait = {
+  next(limitMs: number, toError: () => ProviderError): Promise<IteratorResult<ProviderEvent, void>>;
+  /** Aborts the request and rejects what waits for it. */
+  interrupt(reason: unknown): void;
+};
+
+function createWait(events: AsyncGenerator<ProviderEvent, void>, abort: (reason: unknown) => void): Wait {
+  let reject: ((reason: unknown) => void) | undefined;
+  const interrupt = (reason: unknown) => {
+    reject?.(reason);
+    abort(reason);
+  };
+  return {
+    interrupt,
+    async next(limitMs, toError) {
+      const timer = setTimeout(() => interrupt(toError()), Math.min(limitMs, maxTimerMs));
+      try {
+        return await new Promise((resolve, rejectThis) => {
+          reject = rejectThis;
+          events.next().then(resolve, rejectThis);
+        });
+      } finally {
+        clearTimeout(timer);
+        reject = undefined;
+      }
+    },
+  };
+}
+
+/** What a timer can hold: a longer one fires at once. */
+const maxTimerMs = 2 ** 31 - 1;
+
+function tooSlow(provider: string, name: keyof Timeouts, timeouts: Timeouts): ProviderError {
+  const seconds = timeouts[name] / 1000;
+  const what =
+    name === "firstEventMs" ? `did not start to answer within ${seconds} s` : `sent nothing for ${seconds} s`;
+  return new ProviderError(
+    "timeout",
+    `${provider} ${what}; timeouts.${name} in settings.json sets the limit`,
+  );
+}
