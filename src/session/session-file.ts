@@ -28,10 +28,14 @@ export type SessionFile = {
    * @throws PersistenceError when the line is not in the file, also when another program has changed the file.
    */
   append(line: string): void;
+  /** As `append`, for bytes that hold whole lines, or what is missing of one. */
+  appendBytes(bytes: Uint8Array): void;
   /** Cuts the file to its first `bytes` bytes. */
   truncate(bytes: number): void;
   /** Writes a file that was deleted since the last append anew, whole, and closes it. Throws as `append`. */
   close(): void;
+  /** Closes the file as it is. */
+  abandon(): void;
 };
 
 /** Makes a session file that does not exist yet, mode 0600. Throws the system's error. */
@@ -64,20 +68,22 @@ function toSessionFile(path: string, opened: number): SessionFile {
     if (own.size !== size) throw new Error("another program has changed it");
   }
 
+  function appendBytes(bytes: Uint8Array): void {
+    try {
+      restoreIfDeleted();
+      writeOrRollBack(descriptor, bytes, size);
+    } catch (error) {
+      throw toPersistenceError(path, error);
+    }
+    size += bytes.length;
+  }
+
   return {
     path,
     descriptor: () => descriptor,
     size: () => size,
-    append(line) {
-      const bytes = Buffer.from(`${line}\n`);
-      try {
-        restoreIfDeleted();
-        writeOrRollBack(descriptor, bytes, size);
-      } catch (error) {
-        throw toPersistenceError(path, error);
-      }
-      size += bytes.length;
-    },
+    append: (line) => appendBytes(Buffer.from(`${line}\n`)),
+    appendBytes,
     truncate(bytes) {
       ftruncateSync(descriptor, bytes);
       size = bytes;
@@ -91,10 +97,11 @@ function toSessionFile(path: string, opened: number): SessionFile {
         closeSync(descriptor);
       }
     },
+    abandon: () => closeSync(descriptor),
   };
 }
 
-function writeOrRollBack(descriptor: number, bytes: Buffer, size: number): void {
+function writeOrRollBack(descriptor: number, bytes: Uint8Array, size: number): void {
   try {
     // A short write on a file means that the rest will not fit; the next one says why.
     for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);

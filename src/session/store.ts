@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { NewEntry, SessionEntry } from "../contract/entries.ts";
 import { errorMessage, PersistenceError, StartupError } from "../contract/errors.ts";
 import type { SessionHeader } from "../contract/events.ts";
@@ -62,16 +62,21 @@ export type CreateSessionOptions = {
  */
 export function createSession(options: CreateSessionOptions): SessionStore {
   const now = options.now ?? Date.now;
-  const header: SessionHeader = {
+  const header = newHeader(options);
+  if (!options.persist) return toStore({ header, now });
+  return toStore({ header, now, disk: createOnDisk(options.folder, header, options.pid) });
+}
+
+/** The header of a session that begins now. */
+export function newHeader({ cwd, parentSession, now = Date.now }: CreateSessionOptions): SessionHeader {
+  return {
     type: "session",
     version: sessionVersion,
     id: randomUUID(),
     timestamp: new Date(now()).toISOString(),
-    cwd: options.cwd,
-    ...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),
+    cwd,
+    ...(parentSession === undefined ? {} : { parentSession }),
   };
-  if (!options.persist) return toStore({ header, now });
-  return toStore({ header, now, disk: createOnDisk(resolve(options.folder), header, options.pid) });
 }
 
 /** A session's file and the lock on it. */
@@ -86,6 +91,39 @@ export type StoreParts = {
   readonly disk?: SessionDisk;
   readonly loaded?: LoadedBranch;
 };
+
+/**
+ * Makes the file of a new session, with its header and what `fill` appends, and locks it.
+ *
+ * @throws StartupError, leaving no file behind.
+ */
+export function createOnDisk(
+  folder: string,
+  header: SessionHeader,
+  pid: number,
+  fill: (file: SessionFile) => void = () => {},
+): SessionDisk {
+  const path = join(resolve(folder), `${header.id}.jsonl`);
+  let lock: Lock | undefined;
+  let file: SessionFile | undefined;
+  try {
+    makePrivateFolder(dirname(path));
+    lock = acquireLock(`${path}.lock`, pid);
+    file = createSessionFile(path);
+    file.append(JSON.stringify(header));
+    fill(file);
+    return { file, lock };
+  } catch (error) {
+    if (file !== undefined) rmSync(path, { force: true });
+    file?.abandon();
+    lock?.release();
+    const why = errorMessage(error instanceof PersistenceError ? error.cause : error);
+    throw new StartupError(
+      `cannot keep a session in ${folder}: ${why}; name another folder with --session-dir, or keep none with --no-session`,
+      { cause: error },
+    );
+  }
+}
 
 /** Makes a store of its parts. */
 export function toStore({ header, now, disk, loaded }: StoreParts): SessionStore {
@@ -149,27 +187,6 @@ export function toStore({ header, now, disk, loaded }: StoreParts): SessionStore
       }
     },
   };
-}
-
-function createOnDisk(folder: string, header: SessionHeader, pid: number): SessionDisk {
-  const path = join(folder, `${header.id}.jsonl`);
-  let lock: Lock | undefined;
-  let file: SessionFile | undefined;
-  try {
-    makePrivateFolder(folder);
-    lock = acquireLock(`${path}.lock`, pid);
-    file = createSessionFile(path);
-    file.append(JSON.stringify(header));
-    return { file, lock };
-  } catch (error) {
-    if (file !== undefined) rmSync(path, { force: true });
-    lock?.release();
-    const why = errorMessage(error instanceof PersistenceError ? error.cause : error);
-    throw new StartupError(
-      `cannot keep a session in ${folder}: ${why}; name another folder with --session-dir, or keep none with --no-session`,
-      { cause: error },
-    );
-  }
 }
 
 function inMemory(
