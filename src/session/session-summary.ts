@@ -71,7 +71,8 @@ const userMark = '"user"';
 function firstPrompt(head: Buffer): string | undefined {
   for (let at = head.indexOf(userMark); at >= 0; at = head.indexOf(userMark, at + 1)) {
     const text = promptText(parseObject(lineAround(head, at)));
-    if (text !== undefined) return text.slice(0, maxMessageLength);
+    // The cut may fall inside a pair.
+    if (text !== undefined) return text.slice(0, maxMessageLength).replace(/[\uD800-\uDBFF]$/, "");
   }
   return undefined;
 }

@@ -10,6 +10,7 @@ import { acquireLock, type Lock } from "./lock.ts";
 import { makePrivateFolder } from "./private-files.ts";
 import { createSessionFile, type SessionFile } from "./session-file.ts";
 import { serializeLine } from "./session-line.ts";
+import { readSummary } from "./session-summary.ts";
 
 /** A session that is being carried on: its entries in memory and, unless it is not kept, in its file. */
 export type SessionStore = {
@@ -145,6 +146,25 @@ export function toStore({ header, now, disk, loaded }: StoreParts): SessionStore
     }
   }
 
+  /** Lists read only the two ends of a file. */
+  function restateName({ file }: SessionDisk): void {
+    const { name } = settings;
+    if (name === undefined || !writing) return;
+    if (readSummary(file.descriptor(), file.path)?.name !== name) append({ type: "session_info", name });
+  }
+
+  function append(entry: NewEntry): SessionEntry {
+    const { type, ...content } = entry;
+    const place = { id: newId(), parentId: leafId, timestamp: new Date(now()).toISOString() };
+    const placed = { type, ...place, ...content } as SessionEntry;
+    known.set(placed.id, placed);
+    branch.push(placed);
+    leafId = placed.id;
+    settings = applyEntry(settings, placed);
+    write(placed);
+    return placed;
+  }
+
   function newId(): string {
     const id = randomBytes(6).toString("hex");
     return known.has(id) ? newId() : id;
@@ -156,17 +176,7 @@ export function toStore({ header, now, disk, loaded }: StoreParts): SessionStore
     branch: () => branch,
     leafId: () => leafId,
     settings: () => settings,
-    append(entry) {
-      const { type, ...content } = entry;
-      const place = { id: newId(), parentId: leafId, timestamp: new Date(now()).toISOString() };
-      const placed = { type, ...place, ...content } as SessionEntry;
-      known.set(placed.id, placed);
-      branch.push(placed);
-      leafId = placed.id;
-      settings = applyEntry(settings, placed);
-      write(placed);
-      return placed;
-    },
+    append,
     moveTo(entryId) {
       const target =
         disk !== undefined && writing
@@ -176,17 +186,26 @@ export function toStore({ header, now, disk, loaded }: StoreParts): SessionStore
       ({ leafId, settings } = target);
     },
     close() {
-      if (closed) return;
-      closed = true;
+      if (closed || disk === undefined) return;
       try {
-        disk?.file.close();
-      } catch (error) {
-        if (writing) throw error;
+        restateName(disk);
       } finally {
-        disk?.lock.release();
+        closed = true;
+        closeDisk(disk, writing);
       }
     },
   };
+}
+
+/** A file that could not be written was told of before. */
+function closeDisk({ file, lock }: SessionDisk, mayFail: boolean): void {
+  try {
+    file.close();
+  } catch (error) {
+    if (mayFail) throw error;
+  } finally {
+    lock.release();
+  }
 }
 
 function inMemory(
