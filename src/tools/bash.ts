@@ -1,5 +1,5 @@
 import { assertNever, type JsonObject } from "../contract/json.ts";
-import type { ToolResult } from "../contract/tool.ts";
+import type { Tool, ToolResult } from "../contract/tool.ts";
 import description from "./bash.md";
 import { defineTool, errorResult, textResult } from "./define-tool.ts";
 import type { CommandEnd } from "./shell.ts";
@@ -25,7 +25,7 @@ export type BashOptions = ProcessToolOptions & {
 
 const defaultTimeoutSeconds = 600;
 
-export function bashTool(options: BashOptions) {
+export function createBashTool(options: BashOptions): Tool {
   return defineTool({
     name: "bash",
     description,

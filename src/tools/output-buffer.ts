@@ -1,8 +1,7 @@
-import { errorMessage } from "../contract/errors.ts";
 import type { ToolOutput } from "../contract/events.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { createOutputDecoder, type OutputDecoder } from "./output-text.ts";
-import { openSpillFile, type SpillFile } from "./spill.ts";
+import { createSpill, type SpillOptions } from "./spill.ts";
 import { outputLimits, type TextLimits, truncateTail } from "./truncate.ts";
 
 /** Collects the output of a process: its end in memory, all of it in a file when that is more than the model sees. */
@@ -17,10 +16,7 @@ export type OutputBuffer = {
   finish(): { readonly text: string; readonly details: JsonObject };
 };
 
-export type OutputBufferOptions = {
-  readonly toolName: "bash" | "ipython";
-  readonly spillFolder: string;
-  readonly maxSpillBytes: number;
+export type OutputBufferOptions = SpillOptions & {
   /** Replaced by `[redacted]` wherever they appear. */
   readonly secrets: readonly string[];
 };
@@ -48,7 +44,7 @@ export function createOutputBuffer(options: OutputBufferOptions): OutputBuffer {
     lineFeeds += countLineFeeds(text);
     endsInLine = !text.endsWith("\n");
     const lines = lineFeeds + (endsInLine ? 1 : 0);
-    if (bytes > outputLimits.maxBytes || lines > outputLimits.maxLines) spill.write(tail, text);
+    if (bytes > outputLimits.maxBytes || lines > outputLimits.maxLines) spill.write(tail.text, text);
     tail.push(text);
   }
 
@@ -115,34 +111,4 @@ function countLineFeeds(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) === 10) count += 1;
   return count;
-}
-
-/** The spill file, made when it is first needed. That it cannot be made is a note and never a failure. */
-function createSpill({ spillFolder, toolName, maxSpillBytes }: OutputBufferOptions) {
-  let file: SpillFile | undefined;
-  let problem: string | undefined;
-
-  function open(before: string): void {
-    try {
-      file = openSpillFile(spillFolder, toolName, maxSpillBytes);
-      file.write(before);
-    } catch (error) {
-      problem = errorMessage(error);
-    }
-  }
-
-  return {
-    /** @param before all of the text up to now; it is written when the file is new. */
-    write(before: Tail, text: string): void {
-      if (!file && problem === undefined) open(before.text());
-      file?.write(text);
-    },
-    close: () => file?.close(),
-    note(): string {
-      if (!file) return `The whole output could not be kept: ${problem}`;
-      const why = file.incomplete();
-      return `Whole output: ${file.path}${why === undefined ? "" : ` (not complete: ${why})`}`;
-    },
-    details: (): JsonObject => (file ? { fullOutputPath: file.path } : {}),
-  };
 }

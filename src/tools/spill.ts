@@ -3,11 +3,61 @@ import { chmodSync, closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "../contract/errors.ts";
+import type { JsonObject } from "../contract/json.ts";
 
-/** A file that takes the whole of an output of which the model sees a part. */
-export type SpillFile = {
+export type SpillOptions = {
+  /** The start of the file's name. */
+  readonly toolName: "bash" | "ipython" | "grep" | "find";
+  readonly spillFolder: string;
+  /** What comes beyond this is dropped. */
+  readonly maxSpillBytes: number;
+};
+
+/** Where the whole of an output goes of which the model sees a part. */
+export type Spill = {
+  /**
+   * Appends at once: the writer is as fast as the disk, and nothing waits in memory. Never throws.
+   *
+   * @param before gives all of the text up to now; it is written when the file is new
+   */
+  write(before: () => string, text: string): void;
+  close(): void;
+  /** A sentence on where the whole is, or why not. */
+  note(): string;
+  details(): JsonObject;
+};
+
+/** Makes a spill, whose file is made when it is first needed. That it cannot be made is a note and never a failure. */
+export function createSpill({ spillFolder, toolName, maxSpillBytes }: SpillOptions): Spill {
+  let file: SpillFile | undefined;
+  let problem: string | undefined;
+
+  function open(before: string): void {
+    try {
+      file = openSpillFile(spillFolder, toolName, maxSpillBytes);
+      file.write(before);
+    } catch (error) {
+      problem = errorMessage(error);
+    }
+  }
+
+  return {
+    write(before, text) {
+      if (!file && problem === undefined) open(before());
+      file?.write(text);
+    },
+    close: () => file?.close(),
+    note() {
+      if (!file) return `The whole output could not be kept: ${problem}`;
+      const why = file.incomplete();
+      return `Whole output: ${file.path}${why === undefined ? "" : ` (not complete: ${why})`}`;
+    },
+    details: () => (file ? { fullOutputPath: file.path } : {}),
+  };
+}
+
+type SpillFile = {
   readonly path: string;
-  /** Appends at once: the writer is as fast as the disk, and nothing waits in memory. Never throws. */
   write(text: string): void;
   /** Why the file does not hold everything. */
   incomplete(): string | undefined;
@@ -15,17 +65,15 @@ export type SpillFile = {
 };
 
 const maxAgeMs = 7 * 24 * 60 * 60 * 1000;
-const spillName = /^(?:bash|ipython)-[0-9a-f-]{36}\.log$/;
+const spillName = /^(?:bash|ipython|grep|find)-[0-9a-f-]{36}\.log$/;
 const scratchBytes = 64 * 1024;
 const cleanedFolders = new Set<string>();
 
 /**
- * Opens a new spill file that only its owner can read; the first one in a folder also removes those older than a
- * week. Throws when the folder cannot be written.
- *
- * @param maxBytes what comes beyond this is dropped
+ * Opens a new file that only its owner can read; the first one in a folder also removes those older than a week.
+ * Throws when the folder cannot be written.
  */
-export function openSpillFile(folder: string, toolName: "bash" | "ipython", maxBytes: number): SpillFile {
+function openSpillFile(folder: string, toolName: string, maxBytes: number): SpillFile {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
   const path = join(folder, `${toolName}-${randomUUID()}.log`);
