@@ -38,7 +38,7 @@ export function createResponseMachine(provider: string): ResponseMachine {
 
   return function* next(event) {
     const type = string(event.type) ?? "";
-    if (type === "error" || (event.error ?? null) !== null) throw toStreamError(event, provider);
+    if (type === "error" || (event.error ?? null) !== null) throw toStreamError(errorOf(event), provider);
     const response = isJsonObject(event.response) ? event.response : undefined;
     if (response !== undefined && !named) {
       named = true;
@@ -67,9 +67,9 @@ function* finish(
   { items, provider }: { items: OutputItems; provider: string },
 ): Generator<ProviderEvent> {
   const status = terminalStatus(type, response);
-  if (status === "failed") throw toStreamError(response.error === undefined ? {} : { response }, provider);
-  yield* items.finish(Array.isArray(response.output) ? response.output : []);
   if (isJsonObject(response.usage)) yield toUsage(response.usage);
+  if (status === "failed") throw toStreamError(response.error ?? {}, provider);
+  yield* items.finish(Array.isArray(response.output) ? response.output : []);
   if (items.refused()) throw refusal("refusal", provider);
   if (status === "completed") {
     yield { type: "end", stopReason: items.calls() > 0 ? "toolUse" : "stop", stopReasonRaw: status };
@@ -102,6 +102,12 @@ function toResponseEvent(event: ServerEvent): JsonObject | undefined {
   if (event.kind === "whole") return toTerminalEvent(event.data);
   if (event.data.type !== undefined || event.name === undefined) return event.data;
   return { ...event.data, type: event.name };
+}
+
+/** What an error event says, nested or flat; what every event has is no reason. */
+function errorOf(event: JsonObject): JsonValue {
+  const { sequence_number: _, ...said } = event;
+  return said;
 }
 
 /** A server that answers without streaming sends what the last event of a stream would have held. */

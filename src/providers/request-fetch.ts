@@ -17,6 +17,8 @@ export function createRequestFetch(fetch: ProviderFetch, signal: AbortSignal): R
   return {
     async fetch(url, init) {
       try {
+        // The SDK gets here only some turns later.
+        signal.throwIfAborted();
         return await fetch(url, { ...init, signal });
       } catch (thrown) {
         failure = { thrown };

@@ -202,8 +202,15 @@ export const recordingsFolder = process.env.BASE_CONTEXT_FIXTURES;
 
 /** The recordings of one API, empty without the folder. */
 export function readRecordings(api: string): Recording[] {
-  if (recordingsFolder === undefined) return [];
-  const folder = join(recordingsFolder, api);
+  return recordingsFolder === undefined ? [] : readReplies(join(recordingsFolder, api));
+}
+
+/** The replies under test/fixtures that were written by hand, in the form of the recordings. */
+export function readHandWritten(folder: string): Recording[] {
+  return readReplies(join(import.meta.dirname, "../fixtures", folder));
+}
+
+function readReplies(folder: string): Recording[] {
   const names = readdirSync(folder);
   return names
     .filter((name) => name.endsWith(".meta.json"))

@@ -25,8 +25,13 @@ export function expectRecorded(
     stopReason: expected.stopReason,
   });
   if (isJsonObject(expected.usage)) expectUsage(reply, expected.usage, options.inputIncludesCached);
+  if (Array.isArray(expected.signatures)) expect(reply.signatures).toEqual(expected.signatures);
   if (typeof expected.errorContains === "string")
     expect(reply.error?.message).toContain(expected.errorContains);
+  if (typeof expected.errorKind === "string") {
+    const { errorKind: kind, transient = reply.error?.transient } = expected;
+    expect({ kind: reply.error?.kind, transient: reply.error?.transient }).toEqual({ kind, transient });
+  }
   // A failure comes with an error, whose code says more than the word.
   if (typeof expected.wireStopReason === "string" && expected.wireStopReason !== "failed") {
     expect(reply.stopReasonRaw).toBe(expected.wireStopReason);

@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createOpenAIResponses } from "../../src/providers/openai-responses.ts";
+import {
+  ask,
+  chunkings,
+  readHandWritten,
+  readSpec,
+  replyingFetch,
+  testModel,
+  testRequest,
+} from "../support/provider-replies.ts";
+import { expectRecorded } from "../support/recorded-expectations.ts";
+
+const request = testRequest(testModel("openai-responses"));
+
+function reply(body: string | Uint8Array, options: Parameters<typeof replyingFetch>[1] = {}) {
+  return ask(createOpenAIResponses, replyingFetch(body, options), request);
+}
+
+describe("replies of the Responses API", () => {
+  for (const written of readHandWritten("openai-responses")) {
+    test.each(Object.entries(chunkings))(`${written.name}, %s`, async (_, sizes) => {
+      const { headers } = written;
+      expectRecorded(await reply(written.body, { sizes, headers }), written, { inputIncludesCached: true });
+    });
+  }
+});
+
+test("the reply's id and model are told", async () => {
+  const [text] = readHandWritten("openai-responses").filter(({ name }) => name === "text.sse");
+  const { responseId, responseModel } = await reply(text?.body ?? "");
+  expect({ responseId, responseModel }).toEqual({ responseId: "resp_1", responseModel: "test-model-1" });
+});
+
+test("a server that holds the connection open behind response.completed does not hold the reply", async () => {
+  const [text] = readHandWritten("openai-responses").filter(({ name }) => name === "text.sse");
+  expect((await reply(text?.body ?? "", { hang: true })).stopReason).toBe("stop");
+});
+
+test.each([
+  ["E1c", { text: "half", kind: "protocol", transient: true }],
+  ["E2d", { text: "", kind: "quota", transient: false }],
+  ["E2e", { text: "", kind: "overloaded", transient: true }],
+])("scripted reply %s", async (name, expected) => {
+  const [answer = { body: "" }] = readSpec(name);
+  const { text, error } = await reply(answer.body);
+  expect({ text, kind: error?.kind, transient: error?.transient }).toEqual(expected);
+});
+
+test("no cut into chunks changes what a reply means", async () => {
+  const written = readHandWritten("openai-responses");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...written),
+      fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 8 }),
+      async ({ body, headers }, sizes) => {
+        expect(await reply(body, { sizes, headers })).toEqual(await reply(body, { headers }));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test("a stream cut anywhere before its end never counts as whole", async () => {
+  const whole = readHandWritten("openai-responses").filter(
+    ({ name, expected }) => name.endsWith(".sse") && expected.stopReason !== "error",
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...whole), fc.nat(), async ({ body }, at) => {
+      const text = Buffer.from(body);
+      const end = Math.max(
+        text.lastIndexOf('{"type": "response.completed"'),
+        text.lastIndexOf('{"type": "response.incomplete"'),
+      );
+      const cut = body.subarray(0, at % end);
+      expect((await reply(cut)).stopReason).toBe("error");
+    }),
+    { numRuns: 100 },
+  );
+});
