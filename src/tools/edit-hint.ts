@@ -22,10 +22,12 @@ export function nearestHint(text: string, wanted: string): string | undefined {
   // The last line may be wanted in part only.
   const index = different === -1 ? wantedLines.length - 1 : different;
   const there = lines[start + index];
-  const where = wantedLines.length === 1 ? "" : ` Line ${index + 1} of it differs:`;
-  if (there === undefined) return `It comes closest at line ${start + 1}, but the file ends before it does.`;
-  const how = squeeze(there) === squeeze(wantedLines[index] ?? "") ? ", which differs in white space" : "";
-  return `It comes closest at line ${start + 1}.${where} line ${start + index + 1} of the file is ${quote(there)}${how}.`;
+  if (there === undefined) {
+    return `It comes closest at line ${start + 1}, but the file ends before it does.`;
+  }
+  const onlySpace = squeeze(there) === squeeze(wantedLines[index] ?? "") ? " (white space differs)" : "";
+  const where = index === firstWanted ? ": " : `, but differs at line ${start + index + 1}: `;
+  return `It comes closest at line ${start + firstWanted + 1}${where}${quote(there)}${onlySpace}.`;
 }
 
 function nearestLine(lines: readonly string[], wanted: string): number | undefined {

@@ -20,7 +20,7 @@ export type LineWindow = {
 };
 
 /** How far past the window lines are counted: telling the total is worth a second, not a minute. */
-const maxBytesCounted = 512 * 1024 * 1024;
+const maxBytesCounted = 128 * 1024 * 1024;
 const lineFeed = 0x0a;
 
 /** Reads chunks of bytes up to their end and keeps the wanted lines. Chunks may be reused once the next is asked for. */

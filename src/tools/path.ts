@@ -42,6 +42,8 @@ export async function findForReading(cwd: string, path: string): Promise<FoundPa
 export async function describeMissing(asked: string, path: string): Promise<string> {
   const folder = dirname(path);
   if (!(await isDirectory(folder))) {
+    if (await exists(folder))
+      return `${showPath(asked)} does not exist: ${showPath(folder)} is not a folder.`;
     const existing = await nearestFolder(folder);
     const similar = suggestions(basename(firstMissing(path, existing)), await namesIn(existing));
     return `${showPath(asked)} does not exist: there is no folder ${showPath(folder)}.${didYouMean(existing, similar)}`;
