@@ -23,7 +23,7 @@ export function homeFolder(env: Env): string {
   return chosen ? resolve(expandTilde(chosen, env)) : join(userHome(env), projectFolder);
 }
 
-/** The places in the home folder. Nothing is created. */
+/** The places in a home folder. Nothing is created. */
 export function homePaths(home: string): HomePaths {
   return {
     settings: join(home, "settings.json"),

@@ -74,7 +74,7 @@ describe("loadSettings", () => {
     await writeFile(globalFile(), '{"autonomous": {"gate": ["a", "b"]}}');
     expect((await load()).autonomous).toEqual({ enabled: false, gate: ["a", "b"] });
     await writeFile(globalFile(), '{"autonomous": {"gate": [" "]}}');
-    await expect(load()).rejects.toThrow("autonomous.gate: it has to be a command or a list of commands");
+    await expect(load()).rejects.toThrow("autonomous.gate[0]: it has to be a command, not blank");
   });
 
   test("skips a byte order mark", async () => {

@@ -1,0 +1,75 @@
+import { errorMessage } from "../contract/errors.ts";
+import { isJsonObject } from "../contract/json.ts";
+import type { Credentials, ProviderFetch } from "./adapter.ts";
+import type { ModelFacts } from "./catalog.ts";
+import type { KnownProvider } from "./known-providers.ts";
+import { createRedactor } from "./redact.ts";
+import { withStatusCheck } from "./status-check.ts";
+
+/** A model in a provider's own list, with what the list says of it. */
+export type ListedModel = { readonly id: string } & Partial<
+  Pick<ModelFacts, "name" | "contextWindow" | "maxTokens">
+>;
+
+const timeoutMs = 10_000;
+
+/**
+ * Asks a provider for its models. Throws when it does not answer, refuses, or answers with something else; the message
+ * holds no credentials.
+ */
+export async function listModels(
+  provider: KnownProvider,
+  credentials: Credentials,
+  fetch: ProviderFetch,
+): Promise<readonly ListedModel[]> {
+  try {
+    return await requestList(provider, credentials, fetch);
+  } catch (error) {
+    throw new Error(createRedactor([credentials.apiKey])(errorMessage(error)));
+  }
+}
+
+async function requestList(provider: KnownProvider, credentials: Credentials, fetch: ProviderFetch) {
+  const { url, headers } = request(provider, credentials);
+  const response = await withStatusCheck(fetch, provider.name)(url, {
+    headers: { accept: "application/json", ...headers, ...provider.headers },
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const body: unknown = await response.json();
+  const list: unknown = isJsonObject(body) ? (body.data ?? body.models) : body;
+  if (!Array.isArray(list)) throw new Error("the answer holds no list of models");
+  return list.flatMap(toListedModel);
+}
+
+function request({ api, baseUrl }: KnownProvider, { apiKey }: Credentials) {
+  if (api === "anthropic-messages") {
+    return {
+      url: `${baseUrl}/v1/models?limit=1000`,
+      headers: { "anthropic-version": "2023-06-01", ...(apiKey !== undefined && { "x-api-key": apiKey }) },
+    };
+  }
+  return {
+    url: `${baseUrl}/models`,
+    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+  };
+}
+
+function toListedModel(value: unknown): ListedModel[] {
+  if (!isJsonObject(value) || typeof value.id !== "string") return [];
+  const name = value.display_name ?? value.name;
+  const window = count(value.context_length) ?? count(value.context_window) ?? count(value.max_model_len);
+  const output = count(value.max_completion_tokens);
+  return [
+    {
+      // Google puts the kind of thing in front.
+      id: value.id.replace(/^models\//, ""),
+      ...(typeof name === "string" && name !== "" && { name }),
+      ...(window !== undefined && { contextWindow: window }),
+      ...(output !== undefined && { maxTokens: output }),
+    },
+  ];
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isInteger(value) && value > 0 ? value : undefined;
+}

@@ -1,0 +1,25 @@
+import type { Api } from "../contract/messages.ts";
+import type { Model, Provider, Timeouts } from "../contract/provider.ts";
+import type { CreateAdapter, Credentials, ProviderFetch } from "./adapter.ts";
+import { withStatusCheck } from "./status-check.ts";
+import { withTimeLimits } from "./time-limits.ts";
+
+export type ProviderDeps = {
+  readonly credentials: Credentials;
+  readonly fetch: ProviderFetch;
+  readonly timeouts: Timeouts;
+};
+
+/** Makes the provider that answers for a model. Loads the adapter of the model's API, and with it an SDK. */
+export async function createProvider(model: Model, deps: ProviderDeps): Promise<Provider> {
+  const createAdapter = await adapters[model.api]();
+  const fetch = withStatusCheck(deps.fetch, model.provider);
+  return withTimeLimits(createAdapter({ credentials: deps.credentials, fetch }), deps.timeouts);
+}
+
+const adapters: Readonly<Record<Api, () => Promise<CreateAdapter>>> = {
+  "openai-completions": async () => (await import("./openai-completions.ts")).createOpenAICompletions,
+  "openai-responses": async () => (await import("./openai-responses.ts")).createOpenAIResponses,
+  "openai-codex-responses": async () => (await import("./openai-codex.ts")).createOpenAICodex,
+  "anthropic-messages": async () => (await import("./anthropic-messages.ts")).createAnthropicMessages,
+};
