@@ -122,7 +122,7 @@ function levelType(level: JsonObject): string | undefined {
 }
 
 function levelCodes(level: JsonObject): string[] {
-  const named = [level.code, level.type, level.status, ...quotaIds(level)];
+  const named = [level.code, level.type, level.status, ...detailCodes(level)];
   const found = named.filter((value): value is string => typeof value === "string" && value !== "");
   return found.map((value) => value.toLowerCase()).filter((value) => !isEventName(value));
 }
@@ -137,15 +137,13 @@ function levelStatus(level: JsonObject): number | undefined {
   return stated.find((value) => Number.isInteger(value) && value >= 400 && value <= 599);
 }
 
-/** Google names the limits that were hit in its details, `...PerDay...` among them. */
-function quotaIds(level: JsonObject): JsonValue[] {
+/** Google names the reason and the limits that were hit in its details, `...PerDay...` among them. */
+function detailCodes(level: JsonObject): JsonValue[] {
   if (!Array.isArray(level.details)) return [];
-  const violations = level.details.flatMap((detail: JsonValue) =>
-    isJsonObject(detail) && Array.isArray(detail.violations) ? detail.violations : [],
-  );
-  return violations.flatMap((violation: JsonValue) =>
-    isJsonObject(violation) && violation.quotaId !== undefined ? [violation.quotaId] : [],
-  );
+  return level.details.filter(isJsonObject).flatMap(({ reason, violations }) => {
+    const limits: readonly JsonValue[] = Array.isArray(violations) ? violations : [];
+    return [reason ?? "", ...limits.filter(isJsonObject).map(({ quotaId }) => quotaId ?? "")];
+  });
 }
 
 function levelResetMs(level: JsonObject, nowMs: number): number | undefined {

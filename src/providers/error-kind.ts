@@ -16,14 +16,18 @@ export function errorKind(status: number | undefined, facts: ErrorFacts): Provid
   if (byCode === "rate_limit" || status === 429) return quotaWords.test(words) ? "quota" : "rate_limit";
   if (byCode === "auth" || status === 401 || status === 403) return quotaWords.test(words) ? "quota" : "auth";
   if (status !== 404 && overflowWords.test(words)) return "overflow";
-  if (status === undefined || status === 200) return byCode ?? "overloaded";
+  if (status === undefined || status < 300) return byCode ?? "overloaded";
   if (status < 400) return "protocol";
   if (status >= 500 || waitStatuses.has(status)) return "overloaded";
   return quotaWords.test(words) ? "quota" : "invalid_request";
 }
 
 /** Statuses that another try of the same request cannot help, whatever the body says. */
-export const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422]);
+export function isFinalStatus(status: number): boolean {
+  return (status >= 300 && status < 400) || finalStatuses.has(status);
+}
+
+const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 
 /** Request timeout, conflict, too early: the server asks for another try. */
 const waitStatuses: ReadonlySet<number> = new Set([408, 409, 425]);
@@ -44,7 +48,7 @@ const codeKinds: readonly (readonly [ProviderErrorKind, RegExp])[] = [
   ],
   [
     "auth",
-    /authenticat|permission|unauthori[sz]ed|forbidden|invalid_api_key|^token_(?:invalidated|expired|revoked)$/,
+    /authenticat|^permission|^unauthori[sz]ed$|^forbidden$|invalid_api_key|^api_key_invalid$|^token_(?:invalidated|expired|revoked)$/,
   ],
   ["overloaded", /overloaded|server_?error|^api_error$|^internal|unavailable|timeout|^5\d\d$/],
   [

@@ -1,7 +1,7 @@
 import { errorMessage, ProviderError, type ProviderErrorKind } from "../contract/errors.ts";
 import type { JsonValue } from "../contract/json.ts";
 import { type ErrorFacts, oneLine, readErrorJson, readErrorText } from "./error-body.ts";
-import { errorKind, finalStatuses } from "./error-kind.ts";
+import { errorKind, isFinalStatus } from "./error-kind.ts";
 import { toNetworkError } from "./network-error.ts";
 import { readRetryAfterMs } from "./retry-after.ts";
 
@@ -21,10 +21,12 @@ export function toHttpError(reply: FailedReply): ProviderError {
   const facts = readErrorText(reply.body, nowMs);
   const statusText = reply.statusText ? ` ${oneLine(reply.statusText, 60)}` : "";
   const headerMs = readRetryAfterMs(reply.header, nowMs);
+  const location = reply.status < 400 ? reply.header("location") : null;
   return toError(facts, {
     status: reply.status,
     said: `${reply.provider} answered ${reply.status}${facts.code === undefined ? statusText : ""}`,
     provider: reply.provider,
+    ...(location !== null && { location }),
     ...(headerMs !== undefined && { headerMs }),
     nowMs,
   });
@@ -71,6 +73,8 @@ type Circumstances = {
   /** How the sentence starts. */
   readonly said: string;
   readonly provider: string;
+  /** Where the reply redirects to. */
+  readonly location?: string;
   /** What the headers ask to wait, in milliseconds. */
   readonly headerMs?: number;
   readonly nowMs: number;
@@ -88,11 +92,12 @@ function toError(facts: ErrorFacts, circumstances: Circumstances): ProviderError
     ...(status !== undefined && { status }),
     ...(facts.code !== undefined && { code: facts.code }),
     ...(shownMs !== undefined && { retryAfterMs: shownMs }),
-    ...(status !== undefined && finalStatuses.has(status) && { transient: false }),
+    ...(status !== undefined && isFinalStatus(status) && { transient: false }),
   });
 }
 
-function sentence(facts: ErrorFacts, { said }: Circumstances): string {
+function sentence(facts: ErrorFacts, { said, location }: Circumstances): string {
+  if (location !== undefined) return `${said}: a redirect to ${oneLine(location, 200)}; check the base URL`;
   const code = facts.code === undefined || said.endsWith(` ${facts.code}`) ? "" : ` (${facts.code})`;
   const reason = facts.message ?? "the provider gave no reason";
   const param =
