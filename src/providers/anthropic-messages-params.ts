@@ -16,8 +16,8 @@ type Turn = { role: "user" | "assistant"; content: Block[] };
 const cacheControl = { type: "ephemeral" } as const;
 
 /**
- * Makes the body of a Messages request. The system prompt, the tools and the conversation so far each end in a cache
- * mark, so that every next request of the session reads what this one wrote.
+ * Makes the body of a Messages request. The system prompt, the tools and the conversation so far end in cache marks (at
+ * most the four that the API takes), so that every next request of the session reads what this one wrote.
  */
 export function toParams(request: ProviderRequest): JsonObject {
   const { model } = request;
@@ -36,7 +36,7 @@ export function toParams(request: ProviderRequest): JsonObject {
     ...(request.systemPrompt.trim() !== "" && {
       system: [{ type: "text", text: request.systemPrompt, cache_control: cacheControl }],
     }),
-    messages: markLastUserBlock(turns),
+    messages: markUserTurns(turns),
     ...(request.tools.length > 0 && { tools: toTools(request.tools) }),
     ...(thinking !== undefined && {
       thinking: thinking.type === "enabled" && startsUnthought(turns) ? { type: "disabled" } : thinking,
@@ -129,13 +129,17 @@ function toTools(tools: readonly ToolSchema[]): JsonObject[] {
   }));
 }
 
-function markLastUserBlock(turns: readonly Turn[]): Turn[] {
-  const at = turns.findLastIndex((turn) => turn.role === "user");
+/** Marks the end of this request and of the one before: a mark is looked up only so many blocks back. */
+function markUserTurns(turns: readonly Turn[]): Turn[] {
+  const users = turns.flatMap((turn, i) => (turn.role === "user" ? [i] : [])).slice(-2);
   return turns.map(({ role, content }, i) => ({
     role,
-    content:
-      i === at ? content.map((block, j) => (j === content.length - 1 ? marked(block) : block)) : content,
+    content: users.includes(i) ? markLast(content) : content,
   }));
+}
+
+function markLast(content: readonly Block[]): Block[] {
+  return content.map((block, i) => (i === content.length - 1 ? marked(block) : block));
 }
 
 function marked(block: Block): Block {

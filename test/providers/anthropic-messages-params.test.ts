@@ -48,7 +48,7 @@ describe("the body of a Messages request", () => {
           role: "user",
           content: [
             { type: "text", text: "Look." },
-            { type: "image", source: { type: "base64", media_type: "image/png", data: "aW1n" } },
+            { type: "image", source: { type: "base64", media_type: "image/png", data: "aW1n" }, ...cached },
           ],
         },
         {
@@ -111,7 +111,7 @@ describe("the body of a Messages request", () => {
     const { messages: sent } = toParams(testRequest(model, { messages }));
     const mapped = expect.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(sent).toEqual([
-      { role: "user", content: [{ type: "text", text: "Look." }] },
+      { role: "user", content: [{ type: "text", text: "Look.", ...cached }] },
       {
         role: "assistant",
         content: [{ type: "tool_use", id: mapped, name: "functions_read_it", input: { path: "a" } }],
@@ -163,7 +163,7 @@ describe("the body of a Messages request", () => {
       assistant(model, [{ type: "text", text: "ok" }]),
     ]).flat();
     const body = JSON.stringify(toParams(testRequest(model, { messages: [...turns, user("last")], tools })));
-    expect(body.split('"cache_control"').length - 1).toBe(3);
+    expect(body.split('"cache_control"').length - 1).toBe(4);
   });
 
   test.each([
