@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, type Stats, writeSync, writevSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, writeSync, writevSync } from "node:fs";
 import type { Socket } from "node:net";
 
 /** The far end of a file descriptor, used so that a reader who does not read never blocks this process. */
@@ -10,8 +10,6 @@ export type Output = {
   writeNow(parts: readonly Uint8Array[]): Uint8Array | undefined;
   /** Writes bytes that did not fit as there is room for them, then calls `done`, with the error if there was one. */
   writeLater(bytes: Uint8Array, done: (error?: Error) => void): void;
-  /** Tells whether the reader is known to be gone, without writing. */
-  readerGone(): boolean;
   /** Whether this error means that nobody reads any more. */
   meansReaderGone(error: Error): boolean;
   close(): void;
@@ -31,8 +29,7 @@ export function openOutput(fd: number): Output {
   if (stats.isFile()) return immediate(fd);
   const own = stats.isSocket() ? undefined : reopen(fd);
   if (stats.isCharacterDevice()) return own === undefined ? immediate(fd) : device(own);
-  if (own !== undefined) return viaSocket(own, { fd, stats, nonBlocking: true });
-  return viaSocket(fd, { fd, stats, nonBlocking: false });
+  return own === undefined ? viaSocket(fd, { isOwn: false }) : viaSocket(own, { isOwn: true });
 }
 
 /** How long to wait before a full terminal is tried again. */
@@ -52,7 +49,6 @@ function immediate(fd: number): Output {
   return {
     writeNow: (parts) => writeUntilFull(fd, parts),
     writeLater: (bytes, done) => retry(fd, bytes, done),
-    readerGone: () => false,
     meansReaderGone: (error) => isGone(error),
     close: () => undefined,
   };
@@ -79,8 +75,9 @@ function retry(fd: number, bytes: Uint8Array, done: (error?: Error) => void): vo
   }, deviceRetryMs);
 }
 
-function viaSocket(fd: number, origin: { fd: number; stats: Stats; nonBlocking: boolean }): Output {
-  let { nonBlocking } = origin;
+/** `isOwn`: opened here, so non-blocking from the start, and closed in the end. */
+function viaSocket(fd: number, { isOwn }: { isOwn: boolean }): Output {
+  let nonBlocking = isOwn;
   let untouched = true;
   let socket: Socket | undefined;
 
@@ -114,24 +111,13 @@ function viaSocket(fd: number, origin: { fd: number; stats: Stats; nonBlocking: 
   return {
     writeNow,
     writeLater: (bytes, done) => void writeLater(bytes, done),
-    readerGone: () => origin.stats.isFIFO() && fd !== origin.fd && hasNoReader(origin.fd),
     meansReaderGone: (error) => isGone(error),
     close() {
-      if (fd === origin.fd) return;
+      if (!isOwn) return;
       if (socket === undefined) closeSync(fd);
       else socket.destroy();
     },
   };
-}
-
-/** Opening a pipe for writing without waiting fails with ENXIO when no one has it open for reading. */
-function hasNoReader(fd: number): boolean {
-  try {
-    closeSync(openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK));
-    return false;
-  } catch (error) {
-    return codeOf(error) === "ENXIO";
-  }
 }
 
 function writeUntilFull(fd: number, parts: readonly Uint8Array[]): Uint8Array | undefined {

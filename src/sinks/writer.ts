@@ -28,8 +28,6 @@ const highWaterBytes = 256 * 1024;
 const flushBytes = 64 * 1024;
 /** Longer than this in one turn of the event loop, and lines leave (and signals and timers get their turn). */
 const maxTurnMs = 4;
-/** How often a pipe that nothing is written to is asked whether someone still reads it. */
-const probeMs = 500;
 
 /** Makes a writer. Nothing is opened before the first write. */
 export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
@@ -40,7 +38,6 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
   let inFlightBytes = 0;
   let ended = false;
   let turnStartMs: number | undefined;
-  let probe: NodeJS.Timeout | undefined;
   let closing: Promise<void> | undefined;
   let waiters: { isMet: () => boolean; resolve: () => void }[] = [];
 
@@ -90,7 +87,7 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
     parts = [];
     waitingBytes = 0;
     try {
-      output ??= open();
+      output ??= openOutput(fd);
       const rest = output.writeNow(sending);
       if (rest === undefined) return;
       inFlightBytes = rest.length;
@@ -98,12 +95,6 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
     } catch (error) {
       fail(error);
     }
-  }
-
-  function open(): Output {
-    const opened = openOutput(fd);
-    probe = setInterval(() => opened.readerGone() && end(onGone), probeMs).unref();
-    return opened;
   }
 
   function sent(error?: Error): void {
@@ -122,7 +113,6 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
   function end(tell?: () => void): void {
     if (ended) return;
     ended = true;
-    clearInterval(probe);
     parts = [];
     text = "";
     waitingBytes = 0;
