@@ -1,20 +1,24 @@
 /** The candidates that a misspelt word most likely meant, nearest first; case and leading dashes do not count. */
 export function nearest(word: string, candidates: Iterable<string>, maxResults: number): string[] {
-  const wanted = normalize(word);
   const scored = Array.from(candidates, (candidate) => ({
     candidate,
-    score: dissimilarity(wanted, normalize(candidate)),
+    score: dissimilarity(word, candidate),
   }));
   scored.sort((a, b) => a.score - b.score);
   return scored.slice(0, maxResults).map(({ candidate }) => candidate);
+}
+
+/** How far two words are from each other: 0 when they are the same but for case and leading dashes, up to 1. */
+export function dissimilarity(a: string, b: string): number {
+  return editsPerLength(normalize(a), normalize(b));
 }
 
 function normalize(word: string): string {
   return word.replace(/^-+/, "").toLowerCase();
 }
 
-/** Edits in relation to length; a word that is the start of the other, or part of it, is nearer than its edits say. */
-function dissimilarity(a: string, b: string): number {
+/** A word that is the start of the other, or part of it, is nearer than its edits say. */
+function editsPerLength(a: string, b: string): number {
   const longest = Math.max(a.length, b.length, 1);
   const edits = editDistance(a, b) / longest;
   const shortest = Math.min(a.length, b.length);

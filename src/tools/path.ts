@@ -3,10 +3,14 @@ import { lstat, opendir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, parse, resolve, sep } from "node:path";
 import { errorMessage } from "../contract/errors.ts";
+import { dissimilarity, nearest } from "../contract/spelling.ts";
 
 /** How many names of a folder are looked at when a path is not there. */
 const maxNamesCompared = 10_000;
+/** Rating is slower than comparing. */
+const maxNamesRated = 2_000;
 const maxSuggestions = 3;
+const maxDissimilarity = 0.34;
 
 /** A path that is there (and how it differs from the one asked for), or a sentence that says why none is. */
 export type FoundPath =
@@ -196,33 +200,9 @@ function didYouMean(folder: string, names: readonly string[]): string {
 
 /** The names nearest to a misspelt one, the nearest first. */
 function suggestions(name: string, names: readonly string[]): string[] {
-  const wanted = name.toLowerCase();
-  const tolerance = Math.max(1, Math.floor(name.length / 3));
-  return names
-    .map((other) => ({ other, distance: nameDistance(wanted, other.toLowerCase()) }))
-    .filter(({ distance }) => distance <= tolerance)
-    .sort((a, b) => a.distance - b.distance || (a.other < b.other ? -1 : 1))
-    .slice(0, maxSuggestions)
-    .map(({ other }) => other);
-}
-
-/** The edit distance; at most 1 for names that differ only in their extension. */
-function nameDistance(a: string, b: string): number {
-  const distance = editDistance(a, b);
-  return parse(a).name === parse(b).name ? Math.min(distance, 1) : distance;
-}
-
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const substituted = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(substituted, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-    previous = row;
-  }
-  return previous[b.length] ?? 0;
+  return nearest(name, names.slice(0, maxNamesRated), maxSuggestions).filter(
+    (other) => dissimilarity(name, other) <= maxDissimilarity,
+  );
 }
 
 function escapeCharacter(character: string): string {

@@ -23,7 +23,7 @@ const headBytes = 64 * 1024;
 export async function readForModel(request: ReadRequest, context: ToolContext): Promise<ToolResult> {
   const found = await findForReading(context.cwd, request.path);
   if (!found.found) return errorResult(found.problem);
-  const opened = await openRegularFile(found.path, found.path);
+  const opened = await openRegularFile(found.path, request.path);
   if (!opened.ok) return errorResult(opened.problem);
   const { handle, stats } = opened;
   try {

@@ -46,7 +46,7 @@ async function showLines(
   const { text: decoded, notes } = decodeWindow(window, range.mark);
   const shown = truncateHead(decoded, { maxBytes: outputLimits.maxBytes, maxLines });
   const lastLine = firstLine + Math.max(1, shown.shownLines) - 1;
-  notes.push(...rangeNotes(window, shown, { firstLine, lastLine }));
+  notes.push(...rangeNotes(window, shown, { shownAs, firstLine, lastLine }));
   return textResult(withNotes(shown.text, notes), {
     firstLine,
     lastLine,
@@ -87,15 +87,15 @@ function withoutCutLine(bytes: Buffer): Buffer {
 function rangeNotes(
   window: LineWindow,
   shown: TruncatedText,
-  { firstLine, lastLine }: { firstLine: number; lastLine: number },
+  { shownAs, firstLine, lastLine }: { shownAs: string; firstLine: number; lastLine: number },
 ): string[] {
-  const total = window.moreUnseen ? `more than ${window.linesSeen}` : String(window.linesSeen);
+  const total = `${window.moreUnseen ? "more than " : ""}${window.linesSeen} in ${shownAs}`;
   const more = window.moreUnseen || lastLine < window.linesSeen;
   const goOn = more ? ` Go on with offset=${lastLine + 1}.` : "";
   const cut = shown.partialLine || (window.isCut && !window.bytes.includes(0x0a));
   if (cut) {
     const size = showSize(shown.shownBytes);
-    return [`Line ${lastLine} of ${total} is cut after ${size}. Use bash to see the rest of it.${goOn}`];
+    return [`Line ${lastLine} of ${total} is cut after ${size}: use bash to see the rest of it.${goOn}`];
   }
   return more ? [`Lines ${firstLine}-${lastLine} of ${total}.${goOn}`] : [];
 }

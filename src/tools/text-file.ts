@@ -106,7 +106,7 @@ export function encodeText(
 
 /** A file's size in words. */
 export function showSize(bytes: number): string {
-  if (bytes < 1024) return `${bytes} bytes`;
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
   const units = ["KB", "MB", "GB", "TB"];
   const power = Math.min(units.length, Math.floor(Math.log2(bytes) / 10));
   return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1]}`;

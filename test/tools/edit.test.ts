@@ -203,7 +203,7 @@ describe("edit", () => {
     ["a missing file", "touch file.txt", "fiel.txt", "fiel.txt does not exist. Did you mean $CWD/file.txt?"],
     ["a directory", "mkdir d", "d", "d is a directory, not a file. Use ls to list it."],
     ["a FIFO", "mkfifo p", "p", "p is a FIFO, not a file."],
-    ["a name in other words", "touch x", "@x", "@x does not exist. Did you mean $CWD/x?"],
+    ["a name in other words", "touch name", "@name", "@name does not exist. Did you mean $CWD/name?"],
   ])("names %s", async (_, command, path, text) => {
     const cwd = await temporaryFolder();
     execFileSync("sh", ["-c", command], { cwd });

@@ -46,7 +46,7 @@ describe("read of text", () => {
       "lines in the middle",
       numbers(1, 9),
       { offset: 3, limit: 2 },
-      "3\n4\n\n[Lines 3-4 of 9. Go on with offset=5.]",
+      "3\n4\n\n[Lines 3-4 of 9 in f. Go on with offset=5.]",
     ],
     ["the last lines", numbers(1, 9), { offset: 8 }, "8\n9\n"],
     ["a last line that does not end", "a\nb", { offset: 2 }, "b"],
@@ -91,7 +91,7 @@ describe("read of text", () => {
       "UTF-16BE",
       Buffer.from("\uFEFFa\nb\nc", "utf16le").swap16(),
       { offset: 2, limit: 1 },
-      "b\n\n[Decoded from UTF-16BE.]\n[Lines 2-2 of 3. Go on with offset=3.]",
+      "b\n\n[Decoded from UTF-16BE.]\n[Lines 2-2 of 3 in f. Go on with offset=3.]",
     ],
     ["control characters replaced", "a\u001B[1mb\n", {}, "a\uFFFD[1mb\n"],
   ])("shows %s", async (_, content, args, text) => {
@@ -117,7 +117,7 @@ describe("read of text", () => {
     for (let offset: number | undefined = 1; offset !== undefined; ) {
       const text = textOf(await read(cwd, { path: "f", offset }));
       expect(Buffer.byteLength(text)).toBeLessThan(51 * 1024);
-      const next = /\n\n\[Lines \d+-\d+ of 6000\. Go on with offset=(\d+)\.\]$/.exec(text);
+      const next = /\n\n\[Lines \d+-\d+ of 6000 in f\. Go on with offset=(\d+)\.\]$/.exec(text);
       collected += next ? `${text.slice(0, next.index)}\n` : text;
       offset = next ? Number(next[1]) : undefined;
     }
@@ -143,19 +143,19 @@ describe("read of text", () => {
   it("cuts a long line between characters", async () => {
     const text = textOf(await readContent(`a${"😀".repeat(60_000)}`));
     expect(text).toBe(
-      `a${"😀".repeat(12_799)}\n\n[Line 1 of 1 is cut after 50.0 KB. Use bash to see the rest of it.]`,
+      `a${"😀".repeat(12_799)}\n\n[Line 1 of 1 in f is cut after 50.0 KB: use bash to see the rest of it.]`,
     );
   });
 
   it("cuts a long line of another encoding", async () => {
     const text = textOf(await readContent(Buffer.alloc(200_000, 0xe9)));
-    expect(text).toMatch(/^é{25600}\n\n\[Not UTF-8.*\]\n\[Line 1 of 1 is cut after 50.0 KB/);
+    expect(text).toMatch(/^é{25600}\n\n\[Not UTF-8.*\]\n\[Line 1 of 1 in f is cut after 50.0 KB/);
   });
 
   it("goes on after a long line", async () => {
     const text = textOf(await readContent(`${"x".repeat(100_000)}\nnext\n`));
     expect(text).toContain(
-      "[Line 1 of 2 is cut after 50.0 KB. Use bash to see the rest of it. Go on with offset=2.]",
+      "[Line 1 of 2 in f is cut after 50.0 KB: use bash to see the rest of it. Go on with offset=2.]",
     );
   });
 
@@ -170,7 +170,7 @@ describe("read of text", () => {
     await truncate(join(cwd, "f"), 1024 ** 3);
     const before = process.memoryUsage().rss;
     const text = textOf(await read(cwd, { path: "f" }));
-    expect(text).toContain("[Line 1 of more than 1 is cut after 50.0 KB.");
+    expect(text).toContain("[Line 1 of more than 1 in f is cut after 50.0 KB:");
     expect(process.memoryUsage().rss - before).toBeLessThan(60 * 1024 ** 2);
   });
 
@@ -190,12 +190,12 @@ describe("read of text", () => {
 
 describe("read of what is no text", () => {
   it.each([
-    ["a directory", "mkdir d", "d", "$CWD/d is a directory, not a file. Use ls to list it."],
-    ["a FIFO", "mkfifo p", "p", "$CWD/p is a FIFO, not a file."],
+    ["a directory", "mkdir d", "d", "d is a directory, not a file. Use ls to list it."],
+    ["a FIFO", "mkfifo p", "p", "p is a FIFO, not a file."],
     ["a device", "true", "/dev/zero", "/dev/zero is a device, not a file."],
-    ["a link to a device", "ln -s /dev/tty t", "t", "$CWD/t is a device, not a file."],
-    ["a link in a circle", "ln -s l l", "l", "Cannot read $CWD/l: its symbolic links lead in a circle."],
-    ["a link to nothing", "ln -s no l", "l", "Cannot read $CWD/l: it does not exist."],
+    ["a link to a device", "ln -s /dev/tty t", "t", "t is a device, not a file."],
+    ["a link in a circle", "ln -s l l", "l", "Cannot read l: its symbolic links lead in a circle."],
+    ["a link to nothing", "ln -s no l", "l", "Cannot read l: it does not exist."],
     ["a path through a file", "touch f", "f/x", "f/x does not exist: $CWD/f is not a folder."],
     [
       "a binary file",
@@ -221,7 +221,7 @@ describe("read of what is no text", () => {
     const server = createServer().listen(join(cwd, "s"));
     onTestFinished(() => void server.close());
     await vi.waitFor(() => expect(server.listening).toBe(true));
-    expect(textOf(await read(cwd, { path: "s" }))).toBe(`${cwd}/s is a socket, not a file.`);
+    expect(textOf(await read(cwd, { path: "s" }))).toBe("s is a socket, not a file.");
   });
 });
 

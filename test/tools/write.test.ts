@@ -1,11 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { chmod, link, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "tsup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ToolResult } from "../../src/contract/tool.ts";
 import { writeTool } from "../../src/tools/write.ts";
+import { callInChild, type ToolCallInChild } from "./child-tools.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
@@ -129,28 +128,13 @@ describe("write", () => {
     const old = "line\n".repeat(100);
     await writeFile(join(cwd, "f"), old);
     execFileSync("sh", ["-c", command], { cwd });
-    const tool = fileURLToPath(new URL("../../src/tools/write.ts", import.meta.url));
-    const script = `
-      import { writeTool } from ${JSON.stringify(tool)};
-      const context = { cwd: ${JSON.stringify(cwd)}, toolCallId: "1", signal: new AbortController().signal, onUpdate() {} };
-      console.log(JSON.stringify(await writeTool.execute({ path: "f", content: "x".repeat(1 << 20) }, context)));`;
-    await writeFile(join(cwd, "script.ts"), script);
-    await build({
-      config: false,
-      silent: true,
-      entry: [join(cwd, "script.ts")],
-      outDir: join(cwd, "out"),
-      format: "esm",
-      loader: { ".md": "text" },
-      outExtension: () => ({ js: ".mjs" }),
-    });
-    const output = execFileSync("sh", ["-c", `ulimit -f 8; exec ${process.execPath} out/script.mjs`], {
-      cwd,
-    });
-    expect(JSON.parse(output.toString())).toEqual({
-      content: [{ type: "text", text: "Cannot write f: the file would be larger than allowed." }],
-      isError: true,
-    });
+    const calls: ToolCallInChild[] = [["write", { path: "f", content: "x".repeat(1 << 20) }]];
+    expect(await callInChild(calls, { cwd, shellSetup: "ulimit -f 8" })).toEqual([
+      {
+        content: [{ type: "text", text: "Cannot write f: the file would be larger than allowed." }],
+        isError: true,
+      },
+    ]);
     expect(await readFile(join(cwd, "f"), "utf8")).toBe(old);
     expect((await readdir(cwd)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });

@@ -1,0 +1,51 @@
+import { execFileSync } from "node:child_process";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "tsup";
+import type { JsonObject } from "../../src/contract/json.ts";
+import type { ToolResult } from "../../src/contract/tool.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+export type ToolCallInChild = readonly [tool: "read" | "write" | "edit" | "ls", args: JsonObject];
+
+/** Makes calls in a process of their own, which has another user or stricter limits than the test has. */
+export async function callInChild(
+  calls: readonly ToolCallInChild[],
+  { cwd, shellSetup = "true", uid }: { cwd: string; shellSetup?: string; uid?: number },
+): Promise<ToolResult[]> {
+  const folder = await temporaryFolder();
+  await chmod(folder, 0o755);
+  await writeFile(join(folder, "script.ts"), script(calls, cwd));
+  await build({
+    config: false,
+    silent: true,
+    entry: [join(folder, "script.ts")],
+    outDir: join(folder, "out"),
+    format: "esm",
+    loader: { ".md": "text" },
+    outExtension: () => ({ js: ".mjs" }),
+  });
+  const command = `${shellSetup}; exec ${process.execPath} ${join(folder, "out/script.mjs")}`;
+  const output = execFileSync("sh", ["-c", command], {
+    cwd,
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+  return JSON.parse(output.toString());
+}
+
+function script(calls: readonly ToolCallInChild[], cwd: string): string {
+  const source = (name: string) =>
+    JSON.stringify(fileURLToPath(new URL(`../../src/tools/${name}.ts`, import.meta.url)));
+  return `
+    import { createReadTool } from ${source("read")};
+    import { writeTool } from ${source("write")};
+    import { editTool } from ${source("edit")};
+    import { lsTool } from ${source("ls")};
+    const read = createReadTool({ autoResize: true, block: false });
+    const tools = { read, write: writeTool, edit: editTool, ls: lsTool };
+    const context = { cwd: ${JSON.stringify(cwd)}, toolCallId: "1", signal: new AbortController().signal, onUpdate() {} };
+    const results = [];
+    for (const [name, args] of ${JSON.stringify(calls)}) results.push(await tools[name].execute(args, context));
+    console.log(JSON.stringify(results));`;
+}
