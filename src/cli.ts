@@ -6,16 +6,19 @@ import type { AbortCause, SignalName } from "./contract/outcome.ts";
 import type { Host } from "./host.ts";
 import type { Stdin } from "./input.ts";
 import { main } from "./main.ts";
-import { killAllGroups } from "./tools/process-groups.ts";
+import { killAllGroups } from "./tools/shell.ts";
 
 const signals: readonly SignalName[] = ["SIGHUP", "SIGINT", "SIGTERM"];
 /** How long something forgotten may keep the process alive once all is done and written, in milliseconds. */
 const lingerMs = 250;
 
 const controller = new AbortController();
+let cause: AbortCause | undefined;
 
-function abort(cause: AbortCause): void {
-  if (!controller.signal.aborted) controller.abort(cause);
+function abort(reason: AbortCause): void {
+  if (cause !== undefined) return;
+  cause = reason;
+  controller.abort(reason);
 }
 
 let signalled = false;
@@ -36,8 +39,10 @@ const host: Host = {
   cwd: process.cwd(),
   stdin: { kind: stdinKind(), stream: () => process.stdin },
   stdout: { fd: 1, isTerminal: isatty(1) },
-  stderr: { fd: 2, isTerminal: isatty(2) },
+  stderr: { fd: 2, isTerminal: isatty(2), columns: () => process.stderr.columns ?? 80 },
+  pid: process.pid,
   signal: controller.signal,
+  cause: () => cause,
   abort,
 };
 

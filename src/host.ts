@@ -10,9 +10,17 @@ export type Host = {
   readonly cwd: string;
   readonly stdin: Stdin;
   readonly stdout: { readonly fd: number; readonly isTerminal: boolean };
-  readonly stderr: { readonly fd: number; readonly isTerminal: boolean };
-  /** Aborted when the run is to end early; its reason is an AbortCause. */
+  readonly stderr: {
+    readonly fd: number;
+    readonly isTerminal: boolean;
+    /** The terminal's width, asked anew each time. */
+    readonly columns: () => number;
+  };
+  readonly pid: number;
+  /** Aborted when the run is to end early. */
   readonly signal: AbortSignal;
+  /** Why it is, once it is. */
+  readonly cause: () => AbortCause | undefined;
   /** Ends the run early; only the first call counts. */
   readonly abort: (cause: AbortCause) => void;
 };

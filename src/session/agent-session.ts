@@ -1,6 +1,6 @@
-import type { ToolDeps } from "../agent/run-tools.ts";
-import { createRepeatGuard } from "../agent/repeat-guard.ts";
 import { type LoopDeps, runLoop } from "../agent/loop.ts";
+import { createRepeatGuard } from "../agent/repeat-guard.ts";
+import type { ToolDeps } from "../agent/run-tools.ts";
 import type { AskDeps } from "../agent/turn.ts";
 import { errorMessage, type ProviderError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
@@ -19,6 +19,8 @@ export type AgentSessionOptions = {
   readonly thinkingLevel: ThinkingLevel;
   readonly tools: readonly Tool[];
   readonly store: SessionStore;
+  /** Absolute; where the tools work. */
+  readonly cwd: string;
   readonly systemPrompt: string;
   readonly settings: { readonly retry: RetrySettings };
   readonly emit: Emit;
@@ -27,8 +29,6 @@ export type AgentSessionOptions = {
   /** The credentials that this run knows. */
   readonly secrets: readonly string[];
   readonly redact: (text: string) => string;
-  /** Tells a person something, in one line. */
-  readonly warn: (line: string) => void;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 };
@@ -58,7 +58,11 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   });
   const uniqueCallId = createCallIds(store);
   const tools = new Map(options.tools.map((tool) => [tool.name, tool]));
-  const schemas = options.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const schemas = options.tools.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    parameters,
+  }));
   /** The messages of the prompt that is at work, without superseded attempts. */
   let added: AgentMessage[] = [];
 
@@ -122,7 +126,7 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   };
   const toolDeps: ToolDeps = {
     tools,
-    cwd: store.header.cwd,
+    cwd: options.cwd,
     emit,
     ready: options.ready,
     record,

@@ -40,7 +40,13 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
     }
     attempt++;
     const message = redact(error.message);
-    emit({ type: "auto_retry_start", attempt, maxAttempts: settings.maxRetries, delayMs, errorMessage: message });
+    emit({
+      type: "auto_retry_start",
+      attempt,
+      maxAttempts: settings.maxRetries,
+      delayMs,
+      errorMessage: message,
+    });
     if (await wait(delayMs, signal)) return true;
     close(false, `aborted while waiting to try again after: ${message}`);
     return false;
@@ -63,7 +69,8 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
 export function retryDelayMs(error: ProviderError, attempt: number, deps: RetryDeps): number | undefined {
   const { enabled, maxRetries, baseDelayMs, maxDelayMs } = deps.settings;
   if (!enabled || !error.transient || attempt > maxRetries) return undefined;
-  if (error.retryAfterMs !== undefined) return error.retryAfterMs > maxDelayMs ? undefined : error.retryAfterMs;
+  if (error.retryAfterMs !== undefined)
+    return error.retryAfterMs > maxDelayMs ? undefined : error.retryAfterMs;
   const jitter = 1 + deps.random() / 4;
   return Math.min(maxDelayMs, Math.round(baseDelayMs * 2 ** (attempt - 1) * jitter));
 }

@@ -7,7 +7,9 @@ import type { Warn } from "./session-repair.ts";
 import { scanSession } from "./session-scan.ts";
 import { type CreateSessionOptions, createOnDisk, newHeader, type SessionStore, toStore } from "./store.ts";
 
-export type ForkSessionOptions = Omit<CreateSessionOptions, "parentSession"> & {
+export type ForkSessionOptions = Omit<CreateSessionOptions, "parentSession" | "cwd"> & {
+  /** Where the tools run; absent: where they ran in the session that is copied. */
+  readonly cwd?: string;
   /** The session file that is copied; it may be in use. */
   readonly source: string;
   readonly warn: Warn;
@@ -21,7 +23,7 @@ export type ForkSessionOptions = Omit<CreateSessionOptions, "parentSession"> & {
 export function forkSession(options: ForkSessionOptions): SessionStore {
   const now = options.now ?? Date.now;
   return readSessionFile(options.source, options.warn, (source) => {
-    const header = newHeader({ ...options, parentSession: source.header.id });
+    const header = newHeader({ cwd: source.header.cwd, ...options, parentSession: source.header.id });
     if (!options.persist) return toStore({ header, now, loaded: loadBranch(source.descriptor, source.scan) });
     const disk = createOnDisk(options.folder, header, options.pid, (file) => {
       for (const bytes of copiedLines(source)) file.appendBytes(bytes);

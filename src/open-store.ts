@@ -1,0 +1,66 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { StartupError } from "./contract/errors.ts";
+import type { Flags } from "./flags-options.ts";
+import { findSession, latestSession } from "./session/session-index.ts";
+import type { SessionStore } from "./session/store.ts";
+import { forkSession } from "./session/store-fork.ts";
+import { openSession } from "./session/store-open.ts";
+
+export type OpenStoreOptions = {
+  /** Where sessions are kept. */
+  readonly folder: string;
+  /** Whose latest session `--continue` means. */
+  readonly cwd: string;
+  readonly pid: number;
+  readonly warn: (line: string) => void;
+};
+
+/** Opens the session that `--continue`, `--resume` or `--fork` names; undefined when the run starts a new one. */
+export function openStore(
+  flags: Flags,
+  { folder, cwd, pid, warn }: OpenStoreOptions,
+): SessionStore | undefined {
+  const persist = !flags.noSession;
+  if (flags.fork !== undefined) {
+    const source = findSession(folder, flags.fork);
+    return forkSession({ source, folder, pid, persist, warn, ...(flags.cwd === undefined ? {} : { cwd }) });
+  }
+  const path = flags.resume === undefined ? continued(flags, folder, cwd) : findSession(folder, flags.resume);
+  return path === undefined ? undefined : openSession({ path, pid, persist, warn });
+}
+
+function continued(flags: Flags, folder: string, cwd: string): string | undefined {
+  if (!flags.continue) return undefined;
+  const path = latestSession(folder, cwd);
+  if (path === undefined)
+    throw new StartupError(
+      `there is no session of ${cwd} to continue; leave out --continue, or name one with --resume`,
+    );
+  return path;
+}
+
+/** The absolute folder that a run works in: the chosen one, else where the program was started. */
+export function workingFolder(chosen: string | undefined, start: string): string {
+  const folder = resolve(start, chosen ?? ".");
+  if (!isFolder(folder))
+    throw new StartupError(
+      `the working directory ${chosen ?? folder} is not there or is no directory; pass another with --cwd`,
+    );
+  return folder;
+}
+
+/** The folder that a session was held in, which is where its tools go on. */
+export function recordedFolder({ header }: SessionStore): string {
+  if (!isFolder(header.cwd))
+    throw new StartupError(`the session's working directory ${header.cwd} is gone; pass another with --cwd`);
+  return header.cwd;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}

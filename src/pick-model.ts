@@ -1,0 +1,118 @@
+import { resolve } from "node:path";
+import { loadModelsFile } from "./config/models.ts";
+import { homePaths } from "./config/paths.ts";
+import type { Settings } from "./contract/config.ts";
+import type { Model, Provider, ThinkingLevel } from "./contract/provider.ts";
+import type { Flags } from "./flags-options.ts";
+import type { Host } from "./host.ts";
+import type { Credentials, ProviderFetch } from "./providers/adapter.ts";
+import { openCatalog } from "./providers/catalog.ts";
+import { credentialEnvNames, isBuiltIn } from "./providers/endpoints.ts";
+import { createFetch } from "./providers/fetch.ts";
+import { createProvider } from "./providers/registry.ts";
+import { type ChosenModel, chooseModel, type ModelRequest } from "./providers/resolve.ts";
+import { runKeyCommand } from "./run-key-command.ts";
+
+/** The model of a run and everything to ask it with. */
+export type PickedModel = {
+  readonly model: Model;
+  readonly provider: Provider;
+  readonly thinkingLevel: ThinkingLevel;
+  readonly secrets: readonly string[];
+  /** The environment variables that hold keys, so that tools do not get them. */
+  readonly credentialEnv: readonly string[];
+  /** Ends the recording. Throws a PersistenceError when it could not be written. */
+  close(): Promise<void>;
+};
+
+export type PickModelOptions = {
+  readonly flags: Flags;
+  readonly host: Host;
+  /** The program's home folder. */
+  readonly home: string;
+  readonly settings: Settings;
+  /** What the session that goes on was last held with. */
+  readonly saved: SavedChoice | undefined;
+  readonly warn: (line: string) => void;
+};
+
+/** Chooses the model and makes its provider, which loads an SDK only with its first request. */
+export async function pickModel(options: PickModelOptions): Promise<PickedModel> {
+  const { flags, host, settings } = options;
+  const fetch = createFetch({ env: host.env });
+  const replay =
+    flags.replay === undefined
+      ? undefined
+      : await (await import("./providers/cassette.ts")).openCassette(resolve(host.cwd, flags.replay));
+  // A recording knows the model that it was made with, and needs no key.
+  const chosen =
+    replay !== undefined && flags.model === undefined
+      ? {
+          model: replay.model,
+          credentials: {},
+          thinkingLevel: flags.thinking ?? ("off" as const),
+          secrets: [],
+        }
+      : await choose(options, replay?.fetch ?? fetch);
+  const recorder =
+    flags.record === undefined
+      ? undefined
+      : await (await import("./providers/cassette.ts")).createRecorder(replay?.fetch ?? fetch, {
+          path: resolve(host.cwd, flags.record),
+          model: chosen.model,
+          secrets: chosen.secrets,
+        });
+  return {
+    model: chosen.model,
+    thinkingLevel: chosen.thinkingLevel,
+    secrets: chosen.secrets,
+    credentialEnv: chosen.credentialEnv,
+    provider: lazyProvider(chosen.model, {
+      credentials: chosen.credentials,
+      fetch: recorder?.fetch ?? replay?.fetch ?? fetch,
+      timeouts: settings.timeouts,
+    }),
+    close: async () => recorder?.close(),
+  };
+}
+
+function recorded(model: Model, { thinking = "off" }: Flags): ChosenModel {
+  return { model, credentials: {}, thinkingLevel: thinking, secrets: [], credentialEnv: credentialEnvNames };
+}
+
+async function choose({ flags, host, home, settings, saved, warn }: PickModelOptions, fetch: ProviderFetch) {
+  const request: ModelRequest = {
+    ...(flags.provider === undefined ? {} : { provider: flags.provider }),
+    ...(flags.model === undefined ? {} : { model: flags.model }),
+    ...(flags.apiKey === undefined ? {} : { apiKey: flags.apiKey }),
+    ...(flags.thinking === undefined ? {} : { thinking: flags.thinking }),
+    ...(saved === undefined ? {} : { saved }),
+    offline: flags.offline || flags.replay !== undefined,
+    replay: flags.replay !== undefined,
+  };
+  return chooseModel(request, {
+    env: host.env,
+    settings,
+    modelsFile: await loadModelsFile({ home, isBuiltIn }),
+    catalog: openCatalog(homePaths(home).catalog, warn),
+    fetch,
+    runCommand: runKeyCommand(host),
+    warn,
+  });
+}
+
+type ProviderParts = {
+  readonly credentials: Credentials;
+  readonly fetch: ProviderFetch;
+  readonly timeouts: Settings["timeouts"];
+};
+
+function lazyProvider(model: Model, parts: ProviderParts): Provider {
+  let loading: Promise<Provider> | undefined;
+  return {
+    async *stream(request, signal) {
+      loading ??= createProvider(model, parts);
+      yield* (await loading).stream(request, signal);
+    },
+  };
+}

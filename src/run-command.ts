@@ -1,0 +1,36 @@
+import { homeFolder } from "./config/paths.ts";
+import type { Invocation } from "./flags.ts";
+import type { Host } from "./host.ts";
+import type { Console } from "./main.ts";
+
+/** Runs a subcommand; gives its exit status. Throws a StartupError for what is refused. */
+export async function runCommand(
+  invocation: Extract<Invocation, { kind: "command" }>,
+  host: Host,
+  { stdout }: Console,
+): Promise<number> {
+  const write = (text: string) => stdout.write(text);
+  switch (invocation.name) {
+    case "schema":
+      return (await import("./commands/schema.ts")).schemaCommand({ deltas: invocation.deltas }, write);
+    case "models": {
+      const home = homeFolder(host.env);
+      const commands = await import("./commands/models.ts");
+      const { createFetch } = await import("./providers/fetch.ts");
+      if (invocation.action === "refresh")
+        return commands.refreshModels(
+          { home, fetch: createFetch({ env: host.env }), signal: host.signal },
+          write,
+        );
+      return commands.listModels(
+        {
+          home,
+          env: host.env,
+          json: invocation.json,
+          ...(invocation.search === undefined ? {} : { search: invocation.search }),
+        },
+        write,
+      );
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { join, resolve } from "node:path";
+import { homeFolder, homePaths } from "./config/paths.ts";
+import { loadSettings } from "./config/settings.ts";
+import { systemPrompt } from "./config/system-prompt.ts";
+import type { Settings } from "./contract/config.ts";
+import type { UserMessage } from "./contract/messages.ts";
+import type { Sink } from "./contract/sink.ts";
+import type { Tool } from "./contract/tool.ts";
+import type { Invocation } from "./flags.ts";
+import type { Flags } from "./flags-options.ts";
+import type { Host } from "./host.ts";
+import { type Prompt, readPrompts } from "./input.ts";
+import { checkLastMessageFile } from "./last-message.ts";
+import type { Console } from "./main.ts";
+import { openStore, recordedFolder, workingFolder } from "./open-store.ts";
+import { type PickedModel, pickModel } from "./pick-model.ts";
+import { type AgentSession, createAgentSession } from "./session/agent-session.ts";
+import { createSession, type SessionStore } from "./session/store.ts";
+import { createDeltaSink } from "./sinks/deltas.ts";
+import { createJsonSink } from "./sinks/json.ts";
+import { createTextSink } from "./sinks/text.ts";
+import { createTools } from "./tools/registry.ts";
+
+/** A run that is ready for its prompts. */
+export type Run = {
+  readonly session: AgentSession;
+  readonly prompts: readonly UserMessage[];
+  readonly sink: Sink;
+  /** Ends the tools and closes the session's file and the recording. */
+  close(): Promise<void>;
+};
+
+type RunInvocation = Extract<Invocation, { kind: "run" }>;
+
+/**
+ * Does all that a run needs before its first request, and writes the session header. Throws a StartupError for
+ * whatever the user can put right; nothing is left behind then.
+ */
+export async function startRun(invocation: RunInvocation, host: Host, console: Console): Promise<Run> {
+  const { flags } = invocation;
+  const warn = (line: string) => console.stderr.diagnostic(line);
+  const home = homeFolder(host.env);
+  if (flags.outputLastMessage !== undefined) checkLastMessageFile(flags.outputLastMessage, host.cwd);
+  const startFolder = workingFolder(flags.cwd, host.cwd);
+  const settingsOf = (cwd: string) => loadSettings({ home, cwd, env: host.env, warn });
+  const startSettings = await settingsOf(startFolder);
+  const folder = resolve(host.cwd, flags.sessionDir ?? startSettings.sessionDir ?? homePaths(home).sessions);
+  const prompts = await readPrompts({
+    messages: invocation.messages,
+    files: invocation.files,
+    cwd: host.cwd,
+    stdin: host.stdin,
+    readStdin: flags.stdin,
+    stdinTimeoutMs: flags.stdinTimeoutMs,
+    signal: host.signal,
+    warn,
+  });
+  const opened = openStore(flags, { folder, cwd: startFolder, pid: host.pid, warn });
+  const undo: (() => void | Promise<void>)[] = [() => opened?.close()];
+  try {
+    const cwd = flags.cwd === undefined && opened !== undefined ? recordedFolder(opened) : startFolder;
+    const settings = cwd === startFolder ? startSettings : await settingsOf(cwd);
+    const chosen = await pickModel({ flags, host, home, settings, saved: opened?.settings(), warn });
+    undo.push(chosen.close);
+    console.redaction.add(chosen.secrets);
+    const tools = createTools({
+      ...(flags.noTools ? { none: true } : {}),
+      names: flags.tools,
+      env: host.env,
+      credentialNames: chosen.credentialEnv,
+      secrets: chosen.secrets,
+      passEnv: flags.passEnv,
+      shell: settings.shell,
+      spillFolder: join(home, "spill"),
+      images: settings.images,
+    });
+    const store = opened ?? createSession({ folder, cwd, pid: host.pid, persist: !flags.noSession });
+    return begin({ flags, host, console, settings, cwd, prompts, chosen, tools, store });
+  } catch (error) {
+    for (const step of undo) await step();
+    throw error;
+  }
+}
+
+type Beginning = {
+  readonly flags: Flags;
+  readonly host: Host;
+  readonly console: Console;
+  readonly settings: Settings;
+  readonly cwd: string;
+  readonly prompts: readonly Prompt[];
+  readonly chosen: PickedModel;
+  readonly tools: readonly Tool[];
+  readonly store: SessionStore;
+};
+
+function begin({ flags, host, console, settings, cwd, prompts, chosen, tools, store }: Beginning): Run {
+  const { secrets, redact } = console.redaction;
+  const sink = createSink(flags, host, console);
+  const header = { ...store.header, cwd };
+  sink.header(header);
+  keepChoice(store, flags, chosen);
+  const session = createAgentSession({
+    provider: chosen.provider,
+    model: chosen.model,
+    thinkingLevel: chosen.thinkingLevel,
+    tools,
+    store,
+    cwd,
+    systemPrompt: systemPrompt({
+      custom: flags.systemPrompt,
+      append: flags.appendSystemPrompt,
+      cwd,
+      timestamp: header.timestamp,
+    }),
+    settings,
+    emit: sink.emit,
+    ready: sink.ready,
+    secrets,
+    redact,
+    now: Date.now,
+  });
+  return {
+    session,
+    prompts: prompts.map(toUserMessage),
+    sink,
+    async close() {
+      for (const tool of tools) await tool.close?.();
+      await chosen.close();
+      store.close();
+    },
+  };
+}
+
+function createSink(flags: Flags, host: Host, { stdout, stderr, redaction }: Console): Sink {
+  if (flags.mode === "text")
+    return createTextSink({ writer: stdout, isTerminal: host.stdout.isTerminal, stderr });
+  const create = flags.jsonDeltas ? createDeltaSink : createJsonSink;
+  return create({ writer: stdout, redact: redaction.redact });
+}
+
+/** Keeps what the session goes on with, where that is not what it says already. */
+function keepChoice(store: SessionStore, flags: Flags, { model, thinkingLevel }: PickedModel): void {
+  const saved = store.settings();
+  if (saved.model?.provider !== model.provider || saved.model.modelId !== model.id)
+    store.append({ type: "model_change", provider: model.provider, modelId: model.id });
+  if (saved.thinkingLevel !== thinkingLevel) store.append({ type: "thinking_level_change", thinkingLevel });
+  if (flags.name !== undefined && flags.name !== saved.name)
+    store.append({ type: "session_info", name: flags.name });
+}
+
+function toUserMessage({ text, images }: Prompt): UserMessage {
+  return {
+    role: "user",
+    content: images.length === 0 ? text : [{ type: "text", text }, ...images],
+    timestamp: Date.now(),
+  };
+}
