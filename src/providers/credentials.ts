@@ -32,7 +32,7 @@ export async function findCredentials(
   const { env, apiKey } = sources;
   if (apiKey !== undefined) return { apiKey: checkKey(apiKey, "--api-key") };
   if (provider.apiKey !== undefined)
-    return { apiKey: await configuredKey(provider.name, provider.apiKey, sources) };
+    return { apiKey: await configuredKey(provider, provider.apiKey, sources) };
   if (usesCodexLogin(provider)) {
     const found = await readCodexLogin(env);
     if (found) return found;
@@ -51,16 +51,19 @@ export async function hasCredentials(
   { env, apiKey }: Pick<CredentialSources, "env" | "apiKey">,
 ): Promise<boolean> {
   if (provider.problem !== undefined) return false;
+  if (apiKey !== undefined && !usesCodexLogin(provider)) return true;
   if (provider.apiKey !== undefined) return !isUnset(provider.apiKey, env);
   if (!provider.needsKey) return true;
   if (usesCodexLogin(provider)) {
     return (await readCodexLogin(env).catch(() => undefined)) !== undefined;
   }
-  return apiKey !== undefined || provider.keyEnv.some((name) => env[name]?.trim());
+  return provider.keyEnv.some((name) => env[name]?.trim());
 }
 
 /** What to do about a missing key, in words. */
-export function missingKey({ name, keyEnv }: KnownProvider): string {
+export function missingKey({ name, keyEnv, apiKey }: KnownProvider): string {
+  const variable = apiKey === undefined ? undefined : namedVariable(apiKey);
+  if (variable !== undefined) return `no credentials for ${name}: set ${variable}, which models.json names`;
   const login = name === "openai-codex" ? ", log in with `codex login`" : "";
   return `no credentials for ${name}: set ${keyEnv.join(" or ")}${login} or give --api-key`;
 }
@@ -71,7 +74,7 @@ export function secretsOf(provider: KnownProvider, { apiKey }: Credentials): str
     // A scheme in front (`Bearer ...`) is no part of the secret.
     secretHeader.test(name) ? [value, value.replace(/^\w+\s+/, "")] : [],
   );
-  return [apiKey ?? "", ...headers].map((secret) => secret.trim()).filter(isSecret);
+  return [apiKey ?? "", ...headers].map((secret) => secret.trim()).filter((secret) => secret !== "");
 }
 
 /** The environment variable that a key of `models.json` names. */
@@ -79,37 +82,23 @@ export function namedVariable(key: string): string | undefined {
   return /^\$([A-Za-z_][A-Za-z0-9_]*)$/.exec(key.trim())?.[1];
 }
 
-/** What is shorter, or stands for no key at all, would blank out innocent words. */
-function isSecret(text: string): boolean {
-  return text.length >= 6 && !placeholders.has(text.toLowerCase());
-}
-
-const placeholders: ReadonlySet<string> = new Set([
-  "ollama",
-  "lmstudio",
-  "lm-studio",
-  "llamacpp",
-  "not-needed",
-  "no-key",
-]);
-
 function isUnset(key: string, env: Env): boolean {
   const variable = namedVariable(key);
   return variable !== undefined && !env[variable]?.trim();
 }
 
 async function configuredKey(
-  provider: string,
+  provider: KnownProvider,
   configured: string,
   { env, runCommand }: CredentialSources,
 ): Promise<string> {
   const text = configured.trim();
-  const where = `apiKey of ${provider} in models.json`;
+  const where = `apiKey of ${provider.name} in models.json`;
+  const missing = `no credentials for ${provider.name}: the command in ${where}`;
   const variable = namedVariable(text);
   if (variable !== undefined) {
     const value = env[variable]?.trim();
-    if (!value)
-      throw new StartupError(`no credentials for ${provider}: set ${variable}, which models.json names`);
+    if (!value) throw new StartupError(missingKey(provider));
     return checkKey(value, variable);
   }
   if (!text.startsWith("!")) return checkKey(text, where);
@@ -119,10 +108,10 @@ async function configuredKey(
       status === undefined
         ? `did not end within ${commandTimeoutMs / 1000} s`
         : `ended with status ${status}`;
-    throw new StartupError(`no credentials for ${provider}: the command in ${where} ${how}`);
+    throw new StartupError(`${missing} ${how}`);
   }
   if (stdout.trim() === "") {
-    throw new StartupError(`no credentials for ${provider}: the command in ${where} printed nothing`);
+    throw new StartupError(`${missing} printed nothing`);
   }
   return checkKey(stdout, where);
 }

@@ -99,7 +99,8 @@ async function choose(spec: string, matches: readonly Match[], search: ModelSear
   if (only && others.length === 0) return only;
   if (only) throw ambiguous(spec, usable);
   for (const { provider } of matches) refuseBroken(provider);
-  const reasons = matches.map(({ provider }) => missingKey(provider));
+  const meant = matches.filter(({ isNamed }) => isNamed);
+  const reasons = (meant.length > 0 ? meant : matches).map(({ provider }) => missingKey(provider));
   throw new StartupError([...new Set(reasons)].join("; "));
 }
 
