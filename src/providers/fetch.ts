@@ -53,7 +53,12 @@ function toCall(input: string | URL | Request, init: RequestInit): Call {
   if (body !== undefined && body !== null && typeof body !== "string" && !(body instanceof Uint8Array)) {
     throw new TypeError("the body of a request must be a string or bytes");
   }
-  const headers = { "accept-encoding": "gzip, deflate, br", ...toRecord(init.headers) };
+  const headers = {
+    "accept-encoding": "gzip, deflate, br",
+    ...toRecord(init.headers),
+    // Node states the length for some methods only.
+    ...(body !== undefined && body !== null && { "content-length": String(Buffer.byteLength(body)) }),
+  };
   return { url, method: init.method?.toUpperCase() ?? "GET", headers, body: body ?? undefined };
 }
 
@@ -215,6 +220,6 @@ async function openRoute(protocol: string, proxy: URL | undefined, options: Agen
       https.request({ ...forwardOptions(proxy, url, headers), method, agent });
   }
   const agent = proxy === undefined ? new https.Agent(options) : await createTunnelAgent(proxy, options);
-  return ({ url, method, headers }, signal) =>
-    https.request(url, { method, headers, agent, ...(signal !== undefined && { signal }) });
+  return ({ url, method, headers }, tunnelSignal) =>
+    https.request(url, { method, headers, agent, ...(tunnelSignal !== undefined && { tunnelSignal }) });
 }

@@ -62,15 +62,15 @@ type TunnelTarget = {
   readonly host: string;
   readonly port: number;
   readonly servername?: string;
-  /** The request's: without it an aborted request would leave its tunnel being dug. */
-  readonly signal?: AbortSignal;
+  /** The request's (Node keeps the one named `signal` to itself): an aborted request must not leave a tunnel behind. */
+  readonly tunnelSignal?: AbortSignal;
 };
 
 function tlsNames({ host, servername }: TunnelTarget) {
   return { host, ...(servername !== undefined && { servername }) };
 }
 
-async function openTunnel(proxy: URL, { host, port, signal }: TunnelTarget): Promise<Duplex> {
+async function openTunnel(proxy: URL, { host, port, tunnelSignal }: TunnelTarget): Promise<Duplex> {
   const send = proxy.protocol === "https:" ? (await import("node:https")).request : request;
   const authority = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   return new Promise((resolve, reject) => {
@@ -80,7 +80,7 @@ async function openTunnel(proxy: URL, { host, port, signal }: TunnelTarget): Pro
       method: "CONNECT",
       path: authority,
       headers: { host: authority, ...authorization(proxy) },
-      ...(signal !== undefined && { signal }),
+      ...(tunnelSignal !== undefined && { signal: tunnelSignal }),
     });
     tunnel.once("connect", (reply, socket) => {
       if (reply.statusCode === 200) return resolve(socket);
