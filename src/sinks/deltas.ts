@@ -1,10 +1,10 @@
-import type { DeltaUpdateEvent } from "../contract/deltas.ts";
 import type { AgentSessionEvent, AssistantUpdateEvent } from "../contract/events.ts";
 import type { AgentMessage } from "../contract/messages.ts";
 import type { Sink } from "../contract/sink.ts";
 import { createJsonSink, type JsonSinkOptions } from "./json.ts";
 import { toJsonText } from "./json-text.ts";
 import { redactValue } from "./redact.ts";
+import { toStep } from "./step.ts";
 
 /**
  * Makes the sink of `--json-deltas`: the JSON sink, but the lines of a growing message carry only what is new, and a
@@ -24,7 +24,7 @@ export function createDeltaSink(options: JsonSinkOptions): Sink {
   function emit(event: AgentSessionEvent): void {
     if (event.type === "message_update") {
       open();
-      const assistantMessageEvent = toDeltaUpdate(event.assistantMessageEvent);
+      const assistantMessageEvent = toDeltaStep(event.assistantMessageEvent);
       writer.write(`${toJsonText({ type: event.type, messageId, assistantMessageEvent })}\n`);
     } else if (isAssistantEdge(event)) {
       open();
@@ -45,17 +45,9 @@ function isAssistantEdge(
   );
 }
 
-function toDeltaUpdate(event: AssistantUpdateEvent): DeltaUpdateEvent {
-  switch (event.type) {
-    case "toolcall_start": {
-      const { type, contentIndex, partial } = event;
-      const block = partial.content[contentIndex];
-      const { id, name } = block?.type === "toolCall" ? block : { id: "", name: "" };
-      return { type, contentIndex, toolCall: { id, name } };
-    }
-    default: {
-      const { partial: _, ...rest } = event;
-      return rest;
-    }
-  }
+function toDeltaStep(event: AssistantUpdateEvent): object {
+  if (event.type !== "toolcall_start") return toStep(event);
+  const block = event.partial.content[event.contentIndex];
+  const { id, name } = block?.type === "toolCall" ? block : { id: "", name: "" };
+  return { ...toStep(event), toolCall: { id, name } };
 }

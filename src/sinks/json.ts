@@ -3,6 +3,7 @@ import type { Sink } from "../contract/sink.ts";
 import { toJsonText } from "./json-text.ts";
 import { createMessageBytes, type JsonParts, type MessageBytes } from "./message-bytes.ts";
 import { type Redact, redactValue } from "./redact.ts";
+import { toStep } from "./step.ts";
 import type { Writer } from "./writer.ts";
 
 export type JsonSinkOptions = {
@@ -52,13 +53,4 @@ function toUpdateLine(message: JsonParts, event: AssistantUpdateEvent): JsonPart
     ...message,
     "}}\n",
   ];
-}
-
-/** An event without `partial`, its keys in the order of the stream. */
-function toStep(event: AssistantUpdateEvent): object {
-  const { type, contentIndex } = event;
-  if ("delta" in event) return { type, contentIndex, delta: event.delta };
-  if ("content" in event) return { type, contentIndex, content: event.content };
-  if ("toolCall" in event) return { type, contentIndex, toolCall: event.toolCall };
-  return { type, contentIndex };
 }
