@@ -65,11 +65,12 @@ function withoutUsage(message: AgentMessage): AgentMessage {
   return message.role === "assistant" ? { ...message, usage: zeroUsage() } : message;
 }
 
-/** A failed message that another assistant message follows was tried again. Its calls were not run. */
+/** A failed message that another assistant message follows was tried again, and the last one of all is about to be. */
 function withoutSupersededAttempts(messages: readonly AgentMessage[]): AgentMessage[] {
   return messages.filter((message, index) => {
     if (!isFailed(message)) return true;
-    return messages.slice(index + 1).find(({ role }) => role !== "toolResult")?.role !== "assistant";
+    const next = messages.slice(index + 1).find(({ role }) => role !== "toolResult");
+    return next !== undefined && next.role !== "assistant";
   });
 }
 

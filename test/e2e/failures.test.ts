@@ -72,7 +72,7 @@ describe("a provider that fails is status 1 in both modes, one line on stderr, a
     [
       "a reset",
       { body: 'data: {"choices":[{"index":0,"delta":{"content":"half"}}]}\n\n', end: "reset" },
-      /fake/,
+      /broke/,
     ],
     ["an HTML page", { type: "text/html", body: html }, /Sign in/],
     [

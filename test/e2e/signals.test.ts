@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ describe.each([
   test(`in mid-stream is status ${status}, with every event closed`, async () => {
     const { run } = await createBench([hanging]);
     const result = await run(["--mode", "json", "hi"], {
-      onStdout: (soFar, child) => soFar.includes('"delta":"Hel"') && child.kill(signal),
+      onStdout: once((soFar, child) => soFar.includes('"delta":"Hel"') && child.kill(signal)),
     });
     expect(result.status).toBe(status);
     const { type, messages } = result.lines.at(-1) ?? {};
@@ -36,14 +36,15 @@ describe.each([
     ]);
     const pidFile = join(workspace.cwd, "pid");
     const result = await run(["--mode", "json", "hi"], {
-      onStdout: (soFar, child) => {
-        if (!soFar.includes("tool_execution_start")) return;
+      onStdout: once((soFar, child) => {
+        if (!soFar.includes("tool_execution_start")) return false;
         const timer = setInterval(() => {
           if (!existsSync(pidFile) || readFileSync(pidFile, "utf8").trim() === "") return;
           clearInterval(timer);
           child.kill(signal);
         }, 10);
-      },
+        return true;
+      }),
     });
     expect(result.status).toBe(status);
     const end = result.lines.find(({ type }) => type === "tool_execution_end");
@@ -73,6 +74,16 @@ test("a reader that goes away is status 141 without a stack trace, and no reques
   expect(readFileSync(join(workspace.cwd, "err"), "utf8")).not.toMatch(/ at |EPIPE/);
   expect(server.requests.length).toBeLessThanOrEqual(1);
 });
+
+/** Calls on until it says that it did what it is for: a second signal would end the program as it stands. */
+function once(
+  act: (soFar: string, child: ChildProcess) => boolean,
+): (soFar: string, child: ChildProcess) => void {
+  let done = false;
+  return (soFar, child) => {
+    if (!done) done = act(soFar, child);
+  };
+}
 
 function isAlive(pid: number): boolean {
   try {
