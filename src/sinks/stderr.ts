@@ -65,6 +65,7 @@ export function createStderr({ writer, verbose, redact = (text) => text, columns
       if (verbose) diagnostic(message);
     },
     status(text) {
+      if (columns === undefined) return;
       const line = text === undefined ? undefined : toOneLine(redact(text));
       if (line === shown) return;
       hide();
