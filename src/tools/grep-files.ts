@@ -152,7 +152,9 @@ async function grepWithRipgrep(search: GrepSearch, options: SearchOptions): Prom
     case "unavailable":
       return undefined;
     case "failed":
-      return { problem: end.message };
+      return {
+        problem: `The pattern cannot be searched for (\`literal\` takes it as plain text). ${end.message}`,
+      };
     case "timeout":
       return { problem: "it took too long; search in fewer files" };
     default:

@@ -42,7 +42,7 @@ function toRegExp({ pattern, literal, ignoreCase }: GrepArgs): RegExp | string {
       // Without `u` escapes are read more leniently.
       return new RegExp(source, flags);
     } catch (error) {
-      return errorMessage(error);
+      return `The pattern cannot be searched for (\`literal\` takes it as plain text). ${errorMessage(error)}`;
     }
   }
 }

@@ -12,6 +12,8 @@ export type OutputReader = {
    * that logs is neither killed by a closed pipe nor blocked by a full one.
    */
   detach(): void;
+  /** Reads on as before `detach`. */
+  attach(): void;
   close(): void;
 };
 
@@ -73,6 +75,11 @@ function readSocket(onChunk: OnChunk, open: (take: (chunk: Buffer) => boolean) =
     detach() {
       detached = true;
       socket.unref();
+    },
+    attach() {
+      detached = false;
+      socket.ref();
+      socket.resume();
     },
     close: () => socket.destroy(),
   };

@@ -19,6 +19,7 @@ type ProcessInfo = {
   readonly group: number;
 };
 
+const nobody: ReadonlySet<number> = new Set();
 const pollMs = 25;
 /** How often what survives SIGKILL is looked for again: processes may fork while they are being killed. */
 const killRounds = 12;
@@ -38,31 +39,50 @@ export function groupMayLive(group: number): boolean {
   }
 }
 
-/** Sends a signal to every process of the tree and returns their pids. */
-export function signalTree(tree: ProcessTree, signal: "SIGTERM" | "SIGKILL" | "SIGINT"): number[] {
-  const found = members(tree);
-  for (const group of tree.groups) send(-group, signal);
+/** Sends a signal to a process, or to a group when the number is negative. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended meanwhile, or is another user's by now.
+  }
+}
+
+/** Sends a signal to every process of the tree but those that are spared, and returns their pids. */
+export function signalTree(
+  tree: ProcessTree,
+  signal: "SIGTERM" | "SIGKILL" | "SIGINT",
+  spared: ReadonlySet<number> = nobody,
+): number[] {
+  const found = members(tree).filter(({ pid }) => !spared.has(pid));
+  const isGroupwise = spared.size === 0;
+  if (isGroupwise) for (const group of tree.groups) signalProcess(-group, signal);
   for (const { pid, group } of found) {
-    if (!tree.groups.includes(group)) send(pid, signal);
+    if (!isGroupwise || !tree.groups.includes(group)) signalProcess(pid, signal);
   }
   return found.map(({ pid }) => pid);
 }
 
 /**
- * Ends every process of the tree: SIGTERM, then SIGKILL for those that are left after the grace. Resolves with the
- * pids that even that did not end.
+ * Ends every process of the tree but those that are spared: SIGTERM, then SIGKILL for those that are left after the
+ * grace. Resolves with the pids that even that did not end.
  */
-export async function terminateTree(tree: ProcessTree, graceMs: number): Promise<number[]> {
+export async function terminateTree(
+  tree: ProcessTree,
+  graceMs: number,
+  spared: ReadonlySet<number> = nobody,
+): Promise<number[]> {
+  const remaining = (): number[] => findMembers(tree).filter((pid) => !spared.has(pid));
   const deadline = performance.now() + graceMs;
-  let left = signalTree(tree, "SIGTERM");
+  let left = signalTree(tree, "SIGTERM", spared);
   while (left.length > 0 && performance.now() < deadline) {
     await sleep(pollMs);
-    left = findMembers(tree);
+    left = remaining();
   }
   for (let round = 0; left.length > 0 && round < killRounds; round += 1) {
-    signalTree(tree, "SIGKILL");
+    signalTree(tree, "SIGKILL", spared);
     await sleep(pollMs);
-    left = findMembers(tree);
+    left = remaining();
   }
   return left;
 }
@@ -120,13 +140,5 @@ function readProc(pid: number, file: "stat" | "environ"): Buffer | undefined {
     return readFileSync(`/proc/${pid}/${file}`);
   } catch {
     return undefined;
-  }
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It ended meanwhile, or is another user's by now.
   }
 }

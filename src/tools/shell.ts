@@ -10,6 +10,7 @@ import type { Options } from "execa";
 import { errorMessage } from "../contract/errors.ts";
 import { type Fifo, makeFifos } from "./fifo.ts";
 import { type OutputReader, readFifo, readStream } from "./output-reader.ts";
+import type { ProcessExit } from "./process-exit.ts";
 import { findMembers, groupMayLive, type ProcessTree, signalTree, terminateTree } from "./process-tree.ts";
 
 export type OutputStream = "stdout" | "stderr";
@@ -29,14 +30,15 @@ export type ProcessOptions = {
   readonly channel?: boolean;
 };
 
-export type ProcessExit = { readonly exitCode?: number; readonly signal?: string };
-
 /** A process in a session and group of its own, without a terminal, with stdin at its end. */
 export type StartedProcess = {
   readonly tree: ProcessTree;
   readonly exited: Promise<ProcessExit>;
+  readonly pid: number;
   /** With `channel`: what to write to and to read from. */
   readonly channel?: { readonly input: Writable; readonly output: Readable };
+  /** Whether this program waits for the process. Of one that nobody waits for the output is thrown away. */
+  attend(isAttended: boolean): void;
   /** Waits until all output is read or, since others may hold the pipes, none came for a moment. */
   drain(quietMs: number): Promise<void>;
   /** Ends the process and all that it started; resolves with the pids that would not end. */
@@ -171,11 +173,19 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     const socket: unknown = subprocess[stream];
     return socket instanceof Socket ? [readStream(socket, onChunk)] : [];
   };
+  const readers = [...reader("stdout", out), ...reader("stderr", err)];
   const [, , , input, output]: readonly unknown[] = subprocess.stdio;
+  const channel = input instanceof Socket && output instanceof Socket ? { input, output } : undefined;
   return {
-    ...control({ groups: [pid], mark }, [...reader("stdout", out), ...reader("stderr", err)]),
+    pid,
     exited,
-    ...(input instanceof Socket && output instanceof Socket ? { channel: { input, output } } : {}),
+    ...(channel ? { channel } : {}),
+    attend(isAttended) {
+      const holders = [subprocess, ...(channel ? [channel.input, channel.output] : [])];
+      for (const holder of holders) isAttended ? holder.ref() : holder.unref();
+      for (const each of readers) isAttended ? each.attach() : each.detach();
+    },
+    ...control({ groups: [pid], mark }, readers),
   };
 }
 
@@ -215,14 +225,17 @@ async function drain(readers: readonly OutputReader[], quietMs: number): Promise
   }
 }
 
-type StopReason = "timeout" | "abort" | "ceiling";
+export type StopReason = "timeout" | "abort" | "ceiling";
 
-function watchLimits({
+export type Limits = Pick<CommandOptions, "signal" | "timeoutMs" | "maxOutputBytes" | "onOutput">;
+
+/** Watches over time, signal and amount of output; `stopped` resolves when the first of them says stop. */
+export function watchLimits({
   signal,
   timeoutMs,
   maxOutputBytes = Number.POSITIVE_INFINITY,
   onOutput,
-}: CommandOptions) {
+}: Limits) {
   let stop: (reason: StopReason) => void = () => undefined;
   const stopped = new Promise<StopReason>((resolve) => {
     stop = resolve;

@@ -1,0 +1,194 @@
+"""Runs cells in one persistent namespace.
+
+Reads requests from file descriptor 3 and answers on 4, a JSON object a line, so that nothing which cells print can be
+taken for an answer. Cells print to file descriptors 1 and 2 as any program does. At the end of a cell its marker is
+written to both: all that was printed before has been read when the marker has.
+"""
+
+import ast
+import io
+import json
+import linecache
+import os
+import signal
+import sys
+import traceback
+import types
+
+REQUESTS, ANSWERS = 3, 4
+
+
+class Output(io.TextIOWrapper):
+    """A standard stream that knows whether it is at the start of a line."""
+
+    at_line_start = True
+
+    def write(self, text):
+        if text:
+            self.at_line_start = text[-1] == "\n"
+        return super().write(text)
+
+
+def open_output(fd):
+    return Output(
+        os.fdopen(fd, "wb", closefd=False), encoding="utf-8", errors="replace", newline="", line_buffering=True
+    )
+
+
+def show(text):
+    """Prints a value or a traceback below what the cell printed."""
+    if not text:
+        return
+    start = "" if getattr(sys.stdout, "at_line_start", True) else "\n"
+    sys.stdout.write(start + text.rstrip("\n") + "\n")
+
+
+def no_input(prompt=""):
+    raise EOFError("input() cannot be answered: no one is there")
+
+
+class PlainShell:
+    """Python without IPython: statements, the value of a last expression, tracebacks."""
+
+    kind = "python"
+
+    def __init__(self):
+        self.module = types.ModuleType("__main__")
+        self.namespace = self.module.__dict__
+        self.namespace["__builtins__"] = __builtins__
+        self.count = 0
+
+    def run(self, code):
+        sys.modules["__main__"] = self.module
+        self.count += 1
+        name = "<cell %d>" % self.count
+        # Tracebacks show the lines of cells; linecache would drop entries whose file is not there.
+        linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+        try:
+            tree = ast.parse(code, name)
+            last = None
+            if tree.body and isinstance(tree.body[-1], ast.Expr):
+                last = ast.Expression(tree.body.pop().value)
+            if tree.body:
+                exec(compile(tree, name, "exec"), self.namespace)
+            if last is not None:
+                value = eval(compile(last, name, "eval"), self.namespace)
+                if value is not None:
+                    self.namespace["_"] = value
+                    show(repr(value))
+            return True
+        except BaseException as error:
+            # The frame of this function is no news; a syntax error has no other.
+            frames = error.__traceback__.tb_next
+            if isinstance(error, SyntaxError) and error.filename == name:
+                frames = None
+            show("".join(traceback.format_exception(type(error), error, frames)))
+            return False
+
+
+def make_ipython_shell():
+    """IPython's shell without terminal, colours and history. Raises when there is no IPython."""
+    from IPython.core.displayhook import DisplayHook
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets import Type
+    from traitlets.config import Config
+
+    class ValueHook(DisplayHook):
+        def write_output_prompt(self):
+            pass
+
+        def write_format_data(self, format_dict, md_dict=None):
+            show(format_dict.get("text/plain", ""))
+
+    class Shell(InteractiveShell):
+        displayhook_class = Type(ValueHook)
+        # The other way of running `!command` gives it a terminal.
+        system = InteractiveShell.system_raw
+
+        def _showtraceback(self, etype, evalue, stb):
+            show(self.InteractiveTB.stb2text(stb))
+
+        def ask_exit(self):
+            raise SystemExit("the interpreter stays; it ends with the session")
+
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "NoColor"
+    config.InteractiveShell.xmode = "Context"
+    shell = Shell.instance(config=config)
+
+    class IPythonShell:
+        kind = "ipython"
+
+        def run(self, code):
+            return bool(shell.run_cell(code, store_history=True).success)
+
+    return IPythonShell()
+
+
+def make_shell():
+    try:
+        return make_ipython_shell()
+    except Exception:
+        return PlainShell()
+
+
+def write_all(fd, data):
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def answer(value):
+    write_all(ANSWERS, json.dumps(value).encode() + b"\n")
+
+
+def flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+
+
+def run_cell(shell, code):
+    """Runs a cell, which may be interrupted. Returns whether it succeeded."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return shell.run(code)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except BaseException as error:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        show("".join(traceback.format_exception_only(type(error), error)))
+        return False
+
+
+def serve():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for fd in (REQUESTS, ANSWERS):
+        os.set_inheritable(fd, False)
+    # A cell may close or redirect 1 and 2.
+    ends = [os.dup(1), os.dup(2)]
+    sys.stdout, sys.stderr = streams = open_output(1), open_output(2)
+    sys.__stdout__, sys.__stderr__ = streams
+    sys.argv = [""]
+    __builtins__.input = no_input
+    own_pid = os.getpid()
+    shell = make_shell()
+    flush()
+    answer({"ready": shell.kind, "version": sys.version.split()[0]})
+    for line in os.fdopen(REQUESTS, "r", encoding="utf-8", closefd=False):
+        request = json.loads(line)
+        streams[0].at_line_start = True
+        ok = run_cell(shell, request["code"])
+        flush()
+        if os.getpid() != own_pid:
+            # A cell forked, and this is the child: the answer is the parent's.
+            os._exit(0)
+        for end in ends:
+            write_all(end, request["marker"].encode())
+        answer({"ok": ok})
+
+
+serve()
