@@ -11,7 +11,7 @@ const placeholders: ReadonlySet<string> = new Set(["ollama", "lm-studio", "not-n
  * fewer than six characters and the placeholders of local servers are left alone.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): (text: string) => string {
-  const known = secrets.filter((secret) => secret !== undefined && isSecret(secret)) as string[];
+  const known = secrets.filter((secret) => secret !== undefined).filter(isSecret);
   if (known.length === 0) return (text) => text;
   const forms = [...new Set(known.flatMap(plainForms))].sort((a, b) => b.length - a.length);
   const patterns = [...forms.map(escapePattern), ...known.map(base64Pattern)];
@@ -19,7 +19,8 @@ export function createRedactor(secrets: readonly (string | undefined)[]): (text:
   return (text) => text.replace(pattern, mark);
 }
 
-function isSecret(text: string): boolean {
+/** Whether a credential is one that can be stripped without harm: not a short word, not a placeholder. */
+export function isSecret(text: string): boolean {
   return text.length >= minLength && !placeholders.has(text);
 }
 
