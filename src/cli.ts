@@ -6,7 +6,7 @@ import type { AbortCause, SignalName } from "./contract/outcome.ts";
 import type { Host } from "./host.ts";
 import type { Stdin } from "./input.ts";
 import { main } from "./main.ts";
-import { killAllGroups } from "./tools/shell.ts";
+import { killAllGroups } from "./tools/kill-all.ts";
 
 const signals: readonly SignalName[] = ["SIGHUP", "SIGINT", "SIGTERM"];
 /** How long something forgotten may keep the process alive once all is done and written, in milliseconds. */

@@ -134,6 +134,7 @@ type OmitRestart = CellEnd extends infer End
 async function interrupt(
   { process: python }: Interpreter,
   ended: Promise<{ kind: string }>,
+  spared: ReadonlySet<number>,
 ): Promise<boolean> {
   for (const send of [
     () => signalProcess(python.pid, "SIGINT"),

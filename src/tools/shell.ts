@@ -9,6 +9,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Options } from "execa";
 import { errorMessage } from "../contract/errors.ts";
 import { type Fifo, makeFifos } from "./fifo.ts";
+import { onKillAll } from "./kill-all.ts";
 import { type OutputReader, readFifo, readStream } from "./output-reader.ts";
 import type { ProcessExit } from "./process-exit.ts";
 import { findMembers, groupMayLive, type ProcessTree, signalTree, terminateTree } from "./process-tree.ts";
@@ -123,20 +124,13 @@ export const runCommand: RunCommand = async (options) => {
   }
 };
 
-/**
- * Kills, at once, everything that calls have started and that still runs, background processes included. For the end
- * of the program by a signal.
- */
-export function killAllGroups(): void {
-  if (callCount > 0) signalTree({ groups: [...liveGroups], mark: ownMark }, "SIGKILL");
-}
-
 /** Starts a process. Throws when it cannot be started. */
 export async function startProcess(options: ProcessOptions): Promise<StartedProcess> {
   const [{ execa }, fifos] = await Promise.all([
     import("execa"),
     options.realPipes ? makeFifos() : Promise.resolve(undefined),
   ]);
+  onKillAll(() => signalTree({ groups: [...liveGroups], mark: ownMark }, "SIGKILL"));
   callCount += 1;
   const mark = `${ownMark}${callCount};`;
   const [out, err] = fifos ?? [];
