@@ -65,11 +65,6 @@ export class ProviderError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.transient = options.transient ?? transientKinds.has(kind);
   }
-
-  /** Without the message: an SDK that reads "timed out" in a failed fetch takes it for its own timeout and drops it. */
-  override toString(): string {
-    return this.name;
-  }
 }
 
 /** A start that is refused: the run ends with status 2 and this one line on stderr. */

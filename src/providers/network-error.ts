@@ -12,8 +12,7 @@ export function toNetworkError(thrown: unknown, place: string): ProviderError | 
   if (failure === undefined || row === undefined) return undefined;
   const [, kind, words, transient] = row;
   const at = failure.host === undefined || failure.host === place ? place : `${place} (${failure.host})`;
-  // The thrown error is no `cause`: its words ("ETIMEDOUT") would make an SDK take it for a timeout of its own and drop it.
-  return new ProviderError(kind, words(at, failure), { code: failure.code, transient });
+  return new ProviderError(kind, words(at, failure), { code: failure.code, transient, cause: thrown });
 }
 
 type Failure = { readonly code: string; readonly message: string; readonly host?: string };
