@@ -27,8 +27,8 @@ type PairedCall = {
 /** The calls of each assistant message, with the results that came for them. */
 function openCalls(messages: readonly ModelMessage[]): Map<ModelMessage, PairedCall[]> {
   const byMessage = new Map<ModelMessage, PairedCall[]>();
-  /** Calls that wait for a result, by the id that they were stored with; those of the latest message last. */
-  const waiting = new Map<string, PairedCall[][]>();
+  /** Calls that wait for a result, by the id that they were stored with: those of the latest message that has it. */
+  const waiting = new Map<string, PairedCall[]>();
   const uniqueId = createUniqueIds();
   for (const message of messages) {
     if (message.role === "assistant") {
@@ -36,23 +36,13 @@ function openCalls(messages: readonly ModelMessage[]): Map<ModelMessage, PairedC
         block.type === "toolCall" ? [{ call: block, id: uniqueId(block.id) }] : [],
       );
       byMessage.set(message, own);
-      for (const [id, same] of groupById(own)) waiting.set(id, [...(waiting.get(id) ?? []), same]);
+      for (const [id, same] of groupById(own)) waiting.set(id, same);
     } else if (message.role === "toolResult") {
-      const paired = takeWaiting(waiting.get(message.toolCallId));
+      const paired = waiting.get(message.toolCallId)?.shift();
       if (paired !== undefined) paired.result = message;
     }
   }
   return byMessage;
-}
-
-/** The first unanswered call of the latest message that has one. */
-function takeWaiting(groups: PairedCall[][] | undefined): PairedCall | undefined {
-  while (groups !== undefined && groups.length > 0) {
-    const call = groups.at(-1)?.shift();
-    if (call !== undefined) return call;
-    groups.pop();
-  }
-  return undefined;
 }
 
 function groupById(calls: readonly PairedCall[]): Map<string, PairedCall[]> {

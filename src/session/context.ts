@@ -39,7 +39,8 @@ export function contextMessages(entries: readonly SessionEntry[]): AgentMessage[
   ];
 }
 
-function toAgentMessages(entry: SessionEntry): AgentMessage[] {
+/** What an entry says in the conversation: at most one message. */
+export function toAgentMessages(entry: SessionEntry): AgentMessage[] {
   const timestamp = Date.parse(entry.timestamp) || 0;
   switch (entry.type) {
     case "message":
@@ -66,7 +67,7 @@ function withoutUsage(message: AgentMessage): AgentMessage {
 }
 
 /** A failed message that another assistant message follows was tried again, and the last one of all is about to be. */
-function withoutSupersededAttempts(messages: readonly AgentMessage[]): AgentMessage[] {
+export function withoutSupersededAttempts(messages: readonly AgentMessage[]): AgentMessage[] {
   return messages.filter((message, index) => {
     if (!isFailed(message)) return true;
     const next = messages.slice(index + 1).find(({ role }) => role !== "toolResult");
