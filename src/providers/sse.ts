@@ -88,10 +88,14 @@ function toBodyError(thrown: unknown, provider: string): unknown {
 
 async function drain(iterator: AsyncIterator<unknown>): Promise<void> {
   const cancel = () => void iterator.return?.()?.catch(() => undefined);
+  const deadlineMs = performance.now() + drainMs;
+  // The timer is for a body that is silent, the deadline for one that never is.
   const timer = setTimeout(cancel, drainMs);
   timer.unref();
   try {
-    while (!(await iterator.next()).done);
+    while (!(await iterator.next()).done) {
+      if (performance.now() > deadlineMs) return cancel();
+    }
   } catch {
     // The reply was over: how its connection ends does not matter.
   } finally {

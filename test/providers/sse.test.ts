@@ -209,6 +209,22 @@ it("lets the connection go when the reader stops early", async () => {
   await closed;
 });
 
+it("gives up a body that never falls silent", async () => {
+  async function* endless() {
+    for (;;) yield Buffer.from("data: 1\n\n");
+  }
+  let returned: () => void = () => undefined;
+  const gone = new Promise<void>((resolve) => {
+    returned = resolve;
+  });
+  const { response } = reply({ chunks: [] });
+  const body = toReplyBody(endless(), returned);
+  const events = readServerEvents({ ...response, body } as unknown as Response, "acme");
+  await events.next();
+  await events.return(undefined);
+  await gone;
+});
+
 it("leaves the connection to the next request when the reply was read to its end", async () => {
   const { url, server } = await serve((_, response) => response.end("data: 1\n\ndata: [DONE]\n\n"));
   let connections = 0;
