@@ -14,7 +14,7 @@ const defaultGraceMs = 2_000;
 export type DeltaOptions = {
   /** Whom the errors name. */
   readonly provider: string;
-  /** Called when the reply is over but its stream is not: what is still waited for has to be broken off. */
+  /** Called when the reply is over but its stream may never be: what is still waited for has to be broken off. */
   readonly abandon: () => void;
   readonly graceMs?: number;
 };

@@ -47,13 +47,13 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
   return settle(client.post("/chat/completions", { body: toParams(request), stream: true }).asResponse());
 }
 
-function toHeaders(model: Model, apiKey: string | undefined): Headers {
-  const headers = new Headers({
+function toHeaders(model: Model, apiKey: string | undefined): Record<string, string> {
+  const own = Object.entries(model.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return {
     accept: "application/json",
     "content-type": "application/json",
     "user-agent": "base-context",
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-  });
-  for (const [name, value] of Object.entries(model.headers)) headers.set(name, value);
-  return headers;
+    ...Object.fromEntries(own),
+  };
 }

@@ -1,0 +1,170 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonObject, JsonValue } from "../../src/contract/json.ts";
+import type { ProviderEvent } from "../../src/contract/provider.ts";
+import { createCompletion } from "../../src/providers/openai-completions-deltas.ts";
+import { collect } from "./openai-completions.fake.ts";
+
+type Piece = { index?: number; id?: string; name?: string; args?: JsonValue };
+
+/** Streams chunks of tool-call pieces and gives the calls that came of them. */
+async function callsOf(chunks: readonly (readonly Piece[])[]) {
+  async function* events(): AsyncGenerator<ProviderEvent> {
+    const reply = createCompletion("test");
+    for (const pieces of chunks) yield* reply.push(toChunk(pieces));
+    yield* reply.push({ choices: [{ delta: {}, finish_reason: "stop" }] });
+    yield* reply.end(true);
+  }
+  const { toolCalls } = await collect(events());
+  return toolCalls.map(({ id, name, arguments: text }) => `${id} ${name} ${text}`);
+}
+
+function toChunk(pieces: readonly Piece[]): JsonObject {
+  const calls = pieces.map(({ index, id, name, args }) => ({
+    ...(index !== undefined && { index }),
+    ...(id !== undefined && { id }),
+    function: { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) },
+  }));
+  return { choices: [{ delta: { tool_calls: calls } }] };
+}
+
+const a = '{"path":"a"}';
+const b = '{"path":"b"}';
+const both = [`1 ls ${a}`, `2 ls ${b}`];
+
+const dialects: [string, Piece[][], string[]][] = [
+  [
+    "all in one piece each",
+    [
+      [
+        { index: 0, id: "1", name: "ls", args: a },
+        { index: 1, id: "2", name: "ls", args: b },
+      ],
+    ],
+    both,
+  ],
+  [
+    "no index, one call a chunk",
+    [[{ id: "1", name: "ls", args: a }], [{ id: "2", name: "ls", args: b }]],
+    both,
+  ],
+  [
+    "no index, pieces by id",
+    [
+      [{ id: "1", name: "ls", args: '{"path"' }],
+      [{ id: "2", name: "ls", args: '{"path"' }],
+      [{ id: "1", args: ':"a"}' }],
+      [{ id: "2", args: ':"b"}' }],
+    ],
+    both,
+  ],
+  [
+    "no index, pieces by position",
+    [
+      [
+        { id: "1", name: "ls" },
+        { id: "2", name: "ls" },
+      ],
+      [{ args: a }, { args: b }],
+    ],
+    both,
+  ],
+  [
+    "no index, pieces that name nothing",
+    [[{ id: "1", name: "ls" }], [{ args: a }], [{ id: "2", name: "ls" }], [{ args: b }]],
+    both,
+  ],
+  [
+    "one index for all",
+    [
+      [{ index: 0, id: "1", name: "ls" }],
+      [{ index: 0, args: a }],
+      [{ index: 0, id: "2", name: "ls" }],
+      [{ index: 0, args: b }],
+    ],
+    both,
+  ],
+  [
+    "one index for all, pieces by id",
+    [
+      [{ index: 0, id: "1", name: "ls", args: '{"path"' }],
+      [{ index: 0, id: "2", name: "ls", args: '{"path"' }],
+      [{ index: 0, id: "1", args: ':"a"}' }],
+      [{ index: 0, id: "2", args: ':"b"}' }],
+    ],
+    both,
+  ],
+  [
+    "one index for all and empty ids",
+    [[{ index: 0, id: "", name: "ls", args: a }], [{ index: 0, id: "", name: "ls", args: b }]],
+    [` ls ${a}`, ` ls ${b}`],
+  ],
+  [
+    "one index for all, no ids, no arguments",
+    [[{ index: 0, name: "ls" }], [{ index: 0, name: "now" }]],
+    [" ls ", " now "],
+  ],
+  [
+    "id and name in every piece",
+    [
+      [{ index: 0, id: "1", name: "ls", args: "" }],
+      [{ index: 0, id: "1", name: "ls", args: '{"path":' }],
+      [{ index: 0, id: "1", name: "ls", args: '"a"}' }],
+      [{ index: 0, id: "1", name: "ls", args: "" }],
+    ],
+    [`1 ls ${a}`],
+  ],
+  [
+    "the whole call once more",
+    [[{ index: 0, id: "1", name: "ls", args: a }], [{ index: 0, id: "1", name: "ls", args: a }]],
+    [`1 ls ${a}`],
+  ],
+  [
+    "arguments before the name",
+    [[{ index: 0, id: "1", args: '{"path"' }], [{ index: 0, name: "ls", args: ':"a"}' }]],
+    [`1 ls ${a}`],
+  ],
+  ["arguments that are an object", [[{ index: 0, id: "1", name: "ls", args: { path: "a" } }]], [`1 ls ${a}`]],
+  ["arguments that are null", [[{ index: 0, id: "1", name: "ls", args: null }]], ["1 ls "]],
+  [
+    "the same id under two indexes",
+    [[{ index: 0, id: "0", name: "ls", args: a }], [{ index: 1, id: "0", name: "ls", args: b }]],
+    [`0 ls ${a}`, `0 ls ${b}`],
+  ],
+];
+
+describe("tool calls", () => {
+  it.each(dialects)("are told apart: %s", async (_, chunks, expected) => {
+    expect(await callsOf(chunks)).toEqual(expected);
+  });
+
+  it("come out whole however their pieces are cut and interleaved", async () => {
+    const call = fc.record({
+      name: fc.constantFrom("ls", "read", "bash"),
+      args: fc.dictionary(fc.string(), fc.json()),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(call, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(1000), { minLength: 8, maxLength: 60 }),
+        async (calls, choices) => {
+          const rest = calls.map(({ args }) => JSON.stringify(args));
+          const chunks: Piece[][] = calls.map(({ name }, index) => [
+            { index, id: `c${index}`, name, args: "" },
+          ]);
+          for (const choice of choices) {
+            const index = choice % calls.length;
+            const text = rest[index] ?? "";
+            const size = 1 + (choice % 7);
+            chunks.push([{ index, args: text.slice(0, size) }]);
+            rest[index] = text.slice(size);
+          }
+          chunks.push(rest.map((args, index) => ({ index, args })));
+          expect(await callsOf(chunks)).toEqual(
+            calls.map(({ name, args }, index) => `c${index} ${name} ${JSON.stringify(args)}`),
+          );
+        },
+      ),
+    );
+  });
+});
