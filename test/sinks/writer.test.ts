@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { on, once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleProgram } from "../support/program.ts";
 
-// The program writes so many numbered lines to stdout, and says on stderr what became of it.
+// The program writes so many numbered lines to stdout, and says on stderr what became of it. It pauses after each (or
+// after a hundred, for 0 ms); with a pause below 0 it waits for nothing but the writer.
 const source = `
 import { setTimeout } from "node:timers/promises";
 import { createWriter } from "./sinks/writer.ts";
@@ -18,7 +19,8 @@ const writer = createWriter({
   onGone: () => { told.gone++; stop.abort(); },
   onError: (error) => { told.errors.push(error.code); stop.abort(); },
 });
-process.on("SIGUSR1", () => { told.signals++; process.stderr.write("signal\\n"); });
+process.on("SIGUSR2", () => { told.signals++; process.stderr.write("signal\\n"); });
+process.stderr.write("started\\n");
 const filler = "x".repeat(Math.max(0, bytes - 9));
 for (let n = 1; n <= count && !stop.signal.aborted; n++) {
   const number = String(n).padStart(8, "0");
@@ -26,7 +28,7 @@ for (let n = 1; n <= count && !stop.signal.aborted; n++) {
   else writer.writeParts([number, Buffer.from(filler), "\\n"]);
   told.sent = n;
   await writer.ready();
-  if (pauseMs > 0 || n % 100 === 0) await setTimeout(pauseMs, undefined, { signal: stop.signal }).catch(() => {});
+  if (pauseMs > 0 || (pauseMs === 0 && n % 100 === 0)) await setTimeout(pauseMs, undefined, { signal: stop.signal }).catch(() => {});
   if (n % 1000 === 0) told.peakMb = Math.max(told.peakMb, process.memoryUsage.rss() / 1e6);
 }
 await writer.close();
@@ -145,9 +147,14 @@ sys.stdout.write(str(os.get_blocking(w)))`;
   expect(stdout).toBe("True");
 });
 
-test("a full disk is told once", async () => {
-  const { stderr } = await end(shell('"$NODE" "$BC" 100000 100 0 >/dev/full'));
+test.each([1, 100_000])("a full disk is told once, after %d lines", async (count) => {
+  const { stderr } = await end(shell(`"$NODE" "$BC" ${count} 100 0 >/dev/full`));
   expect(toldBy(stderr)).toMatchObject({ gone: 0, errors: ["ENOSPC"] });
+});
+
+test("a reader that was never there is told once", async () => {
+  const { stderr } = await end(shell('(sleep 0.3; exec "$NODE" "$BC" 1 100 0) | true'));
+  expect(toldBy(stderr)).toMatchObject({ gone: 1, errors: [] });
 });
 
 test("a closed stdout is no crash", async () => {
@@ -158,13 +165,25 @@ test("a closed stdout is no crash", async () => {
 test("a reader that stalls stalls the writer, and signals still arrive", async () => {
   const child = shell('exec "$NODE" "$BC" 200000 1000 0 > >(sleep 1.5; exec cat)');
   const ended = end(child);
-  const stderr = child.stderr;
-  if (stderr === null) throw new Error("no stderr");
-  setTimeout(() => child.kill("SIGUSR1"), 700);
-  await once(stderr, "data");
+  await heard(child, "started\n");
+  setTimeout(() => child.kill("SIGUSR2"), 700);
+  await heard(child, "signal\n");
   const { stdout, stderr: said } = await ended;
   expect(stdout.length).toBe(200_000 * 1000);
   const told = toldBy(said);
   expect(told).toMatchObject({ gone: 0, errors: [], signals: 1, sent: 200_000 });
   expect(told.peakMb).toBeLessThan(150);
 });
+
+test("signals arrive while lines are written without a pause", async () => {
+  const child = shell('exec "$NODE" "$BC" 1000000000 100 -1 >/dev/null');
+  await heard(child, "started\n");
+  child.kill("SIGUSR2");
+  await heard(child, "signal\n");
+  child.kill("SIGKILL");
+});
+
+/** Resolves when the program said this on stderr. */
+async function heard(child: ChildProcess, word: string): Promise<void> {
+  for await (const [text] of on(child.stderr ?? child, "data")) if (String(text).includes(word)) return;
+}
