@@ -3,7 +3,9 @@ import { fileURLToPath } from "node:url";
 import { checkStream } from "./grammar.ts";
 import type { Workspace } from "./workspace.ts";
 
-export const cliPath = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+export const cliPath = fileURLToPath(
+  new URL(`../../${process.env.BASE_CONTEXT_DIST ?? "dist"}/cli.js`, import.meta.url),
+);
 
 export type RunOptions = {
   readonly workspace?: Workspace;
