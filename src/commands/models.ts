@@ -123,7 +123,7 @@ function tokens(count: number): string {
 }
 
 function price(dollars: number | undefined): string {
-  return dollars === undefined ? "?" : String(dollars);
+  return dollars === undefined ? "?" : String(Number(dollars.toPrecision(6)));
 }
 
 async function download(fetch: ProviderFetch, signal: AbortSignal): Promise<unknown> {

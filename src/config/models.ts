@@ -25,7 +25,7 @@ export async function loadModelsFile({ home, isBuiltIn }: ModelsFileSources): Pr
   const { providerSchema } = await import("./models-schema.ts");
   for (const [name, content] of providerEntries(file)) {
     const checked = check(providerSchema, content);
-    const problem = checked.ok ? problemBesidesSchema(name, checked.value, isBuiltIn) : checked.problems[0];
+    const problem = checked.ok ? problemBesidesSchema(name, checked.value, isBuiltIn) : checked.problem;
     if (checked.ok && problem === undefined) {
       providers.set(name, checked.value);
     } else {

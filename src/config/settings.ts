@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Settings } from "../contract/config.ts";
 import { StartupError } from "../contract/errors.ts";
+import type { JsonValue } from "../contract/json.ts";
 import { formatPath, type JsonFile, readJsonFile } from "./json-file.ts";
 import { type Env, expandTilde, homePaths, projectFolder } from "./paths.ts";
 import type { SettingsContent } from "./settings-schema.ts";
@@ -40,17 +41,18 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   if (!global && !project) return defaultSettings;
   const { settingsSchema } = await import("./settings-schema.ts");
   const { check } = await import("./check.ts");
-  const validate = (file: JsonFile, content: unknown): Partial<Layer> => {
+  const validate = (file: JsonFile, content: JsonValue): Partial<Layer> => {
     const checked = check(settingsSchema, content);
     if (checked.ok) return toLayer(checked.value, home, env);
-    const [first] = checked.problems;
-    throw new StartupError(file.problem(first?.path ?? [], first?.what ?? "not valid"));
+    throw new StartupError(file.problem(checked.problem.path, checked.problem.what));
   };
   let settings = defaultSettings;
   if (global) settings = overlay(settings, validate(global, global.content));
   if (project) {
     const { trustedPart } = await import("./trust.ts");
-    const { content, ignored } = trustedPart(project.content, (key) => key in settingsSchema.shape);
+    const { content, ignored } = trustedPart(project.content, (key) =>
+      Object.hasOwn(settingsSchema.fields ?? {}, key),
+    );
     for (const path of ignored) {
       sources.warn(`${project.path}: ${formatPath(path)} is ignored: only your own settings may set it`);
     }

@@ -79,7 +79,7 @@ describe("loadModelsFile", () => {
       "models[1].id: this model is there twice",
       53,
     ],
-    ['{"baseUrl": "http://x", "headers": {"a b": "c"}}', "headers: a header's name is not valid", 28],
+    ['{"baseUrl": "http://x", "headers": {"a b": "c"}}', 'headers."a b": this name is not valid', 40],
     ['{"baseUrl": "http://x", "headers": {"a": "b\\nc"}}', "headers.a: it is no valid header value", 40],
     ['{"baseUrl": "http://x", "api": "grpc"}', "api: it has to be one of", 28],
     [
