@@ -30,15 +30,23 @@ export function sessionFilePath(path: string): string {
 
 /** Reads the header of an open session file. Throws a StartupError when it is none that is understood. */
 export function readHeader(descriptor: number, path: string): HeaderLine {
-  const size = fstatSync(descriptor).size;
+  const { size } = fstatSync(descriptor);
   if (size === 0) throw new StartupError(`${path} is no session file: it is empty`);
-  const bytes = Buffer.allocUnsafe(Math.min(size, maxHeaderBytes));
-  readWhole(descriptor, bytes, 0);
-  const newline = bytes.indexOf(10);
-  const length = newline < 0 ? bytes.length : newline;
+  let bytes = readStart(descriptor, Math.min(size, usualHeaderBytes));
+  if (!bytes.includes(newline)) bytes = readStart(descriptor, Math.min(size, maxHeaderBytes));
+  const at = bytes.indexOf(newline);
+  const length = at < 0 ? bytes.length : at;
   const header = toHeader(bytes.subarray(0, length));
   if (typeof header === "string") throw new StartupError(`${path} is no session file: ${header}`);
   return { header, length };
 }
 
+const newline = 10;
+const usualHeaderBytes = 1 << 10;
 const maxHeaderBytes = 1 << 16;
+
+function readStart(descriptor: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  readWhole(descriptor, bytes, 0);
+  return bytes;
+}

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, resolve } from "node:path";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import { errorCode } from "./private-files.ts";
-import { sessionFilePath } from "./session-header.ts";
+import { readHeader, sessionFilePath } from "./session-header.ts";
 import { readSummary, type SessionSummary } from "./session-summary.ts";
 
 /** The sessions of a folder, the latest used first. Reads the two ends of each file; files that are no sessions are left out. */
@@ -12,10 +12,10 @@ export function listSessions(folder: string): SessionSummary[] {
 
 /** The file of the latest used session that runs in `cwd`; undefined when there is none. */
 export function latestSession(folder: string, cwd: string): string | undefined {
-  const wanted = createRealPath();
+  const realPath = createRealPath();
   return sessionFiles(folder).find((file) => {
-    const summary = summaryOf(file);
-    return summary !== undefined && (summary.cwd === cwd || wanted(summary.cwd) === wanted(cwd));
+    const header = withFile(file, (descriptor) => readHeader(descriptor, file.path).header);
+    return header !== undefined && (header.cwd === cwd || realPath(header.cwd) === realPath(cwd));
   })?.path;
 }
 
@@ -46,11 +46,11 @@ export function findSavedSession(
   const files = sessionFiles(folder);
   const candidates = isId && !byName ? files.filter((file) => mayHaveId(file, id)) : files;
   const sessions = candidates.flatMap((file) => summaryOf(file) ?? []);
-  const exact = sessions.filter((session) => session.id === id);
   const matching = sessions.filter(
     (session) => (isId && session.id.startsWith(id)) || (byName && session.name === id),
   );
-  const [found, ...others] = exact.length > 0 ? exact.slice(0, 1) : matching;
+  const exact = matching.filter((session) => session.id === id);
+  const [found, ...others] = withoutCopies(exact.length > 0 ? exact : matching);
   if (found === undefined) throw notFound(folder, id, isId, byName);
   if (others.length > 0) throw ambiguous(id, [found, ...others]);
   return found;
@@ -86,21 +86,31 @@ function sessionNames(folder: string): string[] {
   }
 }
 
-function summaryOf({ path }: SessionFileInfo): SessionSummary | undefined {
-  let descriptor: number;
+function summaryOf(file: SessionFileInfo): SessionSummary | undefined {
+  return withFile(file, (descriptor) => readSummary(descriptor, file.path));
+}
+
+/** Undefined when the file vanished or cannot be read: whoever asks for it by its path is told. */
+function withFile<T>({ path }: SessionFileInfo, read: (descriptor: number) => T): T | undefined {
+  let descriptor: number | undefined;
   try {
     descriptor = openSync(path, "r");
+    return read(descriptor);
   } catch {
-    return undefined;
-  }
-  try {
-    return readSummary(descriptor, path);
-  } catch {
-    // It vanished or cannot be read: whoever asks for it by its path is told.
     return undefined;
   } finally {
-    closeSync(descriptor);
+    if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** Of files with the same session the one that is named by its id, else the latest used. */
+function withoutCopies(sessions: readonly SessionSummary[]): SessionSummary[] {
+  const byId = new Map<string, SessionSummary>();
+  for (const session of sessions) {
+    if (!byId.has(session.id) || basename(session.path) === `${session.id}${suffix}`)
+      byId.set(session.id, session);
+  }
+  return [...byId.values()];
 }
 
 function mayHaveId({ name }: SessionFileInfo, id: string): boolean {

@@ -20,7 +20,7 @@ export type SessionSummary = {
   readonly firstMessage?: string;
 };
 
-/** Reads the two ends of an open session file, 64 KB each; undefined when it is none. */
+/** Reads the two ends of an open session file, 32 KB each; undefined when it is none. */
 export function readSummary(descriptor: number, path: string): SessionSummary | undefined {
   const stats = fstatSync(descriptor);
   const head = readPart(descriptor, 0, Math.min(stats.size, endBytes));
@@ -42,8 +42,8 @@ export function readSummary(descriptor: number, path: string): SessionSummary | 
   };
 }
 
-/** How much of each end of a file is read, in bytes. */
-export const endBytes = 1 << 16;
+/** How much of each end of a file is read. */
+const endBytes = 1 << 15;
 
 const newline = 10;
 const maxMessageLength = 200;
@@ -56,13 +56,13 @@ function readPart(descriptor: number, start: number, length: number): Buffer {
 
 /** Undefined when no name is set in these bytes; empty when the last entry takes it away. */
 function lastName(bytes: Buffer): string | undefined {
-  for (let at = bytes.lastIndexOf(infoMark); at >= 0; ) {
+  let name: string | undefined;
+  for (let at = bytes.indexOf(infoMark); at >= 0; at = bytes.indexOf(infoMark, at + 1)) {
     const entry = parseObject(lineAround(bytes, at));
-    if (entry?.type === "session_info") return typeof entry.name === "string" ? entry.name : "";
-    // The same words inside of another entry.
-    at = at === 0 ? -1 : bytes.lastIndexOf(infoMark, at - 1);
+    // The same words may stand inside of another entry.
+    if (entry?.type === "session_info") name = typeof entry.name === "string" ? entry.name : "";
   }
-  return undefined;
+  return name;
 }
 
 const infoMark = '"session_info"';

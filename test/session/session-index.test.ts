@@ -162,6 +162,19 @@ describe("a session is found", () => {
     expect(refusal(() => findSavedSession(sessions, "mine"))).toMatch(/is no session id/);
   });
 
+  test("in the file that is named by its id, where there are copies of it", () => {
+    const sessions = folder();
+    save(
+      [
+        { id: ids.second, file: "copy.jsonl" },
+        { id: ids.second, file: "another.jsonl" },
+      ],
+      sessions,
+    );
+    utimesSync(join(sessions, "copy.jsonl"), 9000, 9000);
+    expect(findSession(sessions, "aaaa2")).toBe(join(sessions, `${ids.second}.jsonl`));
+  });
+
   const refused: [string, RegExp][] = [
     ["aaaa", /^"aaaa" means more than one session: aaaa2222\S*, aaaa1111\S*; give more of the id$/],
     ["cafe", /^no session in .* has the id "cafe": /],
