@@ -7,9 +7,11 @@ import type { ImageContent } from "./contract/messages.ts";
 
 /** One prompt of the command line. */
 export type Prompt = {
+  /** What stdin and the files said; it comes before the text. */
+  readonly attached: string;
   readonly text: string;
   readonly images: readonly ImageContent[];
-  /** Taken as it is: a leading `/` starts no session command. */
+  /** The text is taken as it is: a leading `/` starts no command. */
   readonly literal: boolean;
 };
 
@@ -50,19 +52,18 @@ export async function readPrompts(options: InputOptions): Promise<Prompt[]> {
   const attachments = [];
   for (const file of files) attachments.push(await readAttachment(file, options.cwd));
   const piped = await readStdin(options);
-  const parts = [piped, ...attachments.map(({ text }) => text), messages[0]?.text ?? ""].filter(
-    (text) => text !== "",
-  );
-  if (parts.length === 0)
+  const attached = [piped, ...attachments.map(({ text }) => text)].filter((text) => text !== "").join("\n\n");
+  if (attached === "" && messages.length === 0)
     throw new StartupError(
       "there is no message; pass one as an argument or on stdin (see base-context --help)",
     );
   const first: Prompt = {
-    text: parts.join("\n\n"),
+    attached,
+    text: messages[0]?.text ?? "",
     images: attachments.flatMap(({ image }) => (image === undefined ? [] : [image])),
-    literal: messages[0]?.literal !== false || parts.length > 1,
+    literal: messages[0]?.literal !== false,
   };
-  return [first, ...messages.slice(1).map(({ text, literal }) => ({ text, literal, images: [] }))];
+  return [first, ...messages.slice(1).map((message) => ({ ...message, attached: "", images: [] }))];
 }
 
 async function readStdin(options: InputOptions): Promise<string> {

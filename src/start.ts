@@ -1,7 +1,8 @@
 import { join, resolve } from "node:path";
+import { expandPrompt, type PromptSources } from "./config/expand-prompt.ts";
 import { homeFolder, homePaths } from "./config/paths.ts";
 import { loadSettings } from "./config/settings.ts";
-import { systemPrompt } from "./config/system-prompt.ts";
+import { configFolders, readSystemPrompt } from "./config/system-prompt.ts";
 import type { Settings } from "./contract/config.ts";
 import type { UserMessage } from "./contract/messages.ts";
 import type { Sink } from "./contract/sink.ts";
@@ -75,7 +76,7 @@ export async function startRun(invocation: RunInvocation, host: Host, console: C
       images: settings.images,
     });
     const store = opened ?? createSession({ folder, cwd, pid: host.pid, persist: !flags.noSession });
-    return begin({ flags, host, console, settings, cwd, prompts, chosen, tools, store });
+    return begin({ flags, host, console, settings, home, cwd, prompts, chosen, tools, store, warn });
   } catch (error) {
     for (const step of undo) await step();
     throw error;
@@ -87,14 +88,17 @@ type Beginning = {
   readonly host: Host;
   readonly console: Console;
   readonly settings: Settings;
+  readonly home: string;
   readonly cwd: string;
   readonly prompts: readonly Prompt[];
   readonly chosen: PickedModel;
   readonly tools: readonly Tool[];
   readonly store: SessionStore;
+  readonly warn: (line: string) => void;
 };
 
-function begin({ flags, host, console, settings, cwd, prompts, chosen, tools, store }: Beginning): Run {
+function begin(beginning: Beginning): Run {
+  const { flags, host, console, settings, home, cwd, chosen, tools, store, warn } = beginning;
   const { secrets, redact } = console.redaction;
   const sink = createSink(flags, host, console);
   const header = { ...store.header, cwd };
@@ -107,11 +111,15 @@ function begin({ flags, host, console, settings, cwd, prompts, chosen, tools, st
     tools,
     store,
     cwd,
-    systemPrompt: systemPrompt({
-      custom: flags.systemPrompt,
-      append: flags.appendSystemPrompt,
+    systemPrompt: readSystemPrompt({
+      home,
       cwd,
       timestamp: header.timestamp,
+      custom: flags.systemPrompt,
+      append: flags.appendSystemPrompt,
+      contextFiles: !flags.noContextFiles,
+      canRead: tools.some(({ name }) => name === "read" || name === "bash"),
+      warn,
     }),
     settings,
     emit: sink.emit,
@@ -120,9 +128,10 @@ function begin({ flags, host, console, settings, cwd, prompts, chosen, tools, st
     redact,
     now: Date.now,
   });
+  const sources: PromptSources = { folders: configFolders(home, cwd), warn };
   return {
     session,
-    prompts: prompts.map(toUserMessage),
+    prompts: beginning.prompts.map((prompt) => toUserMessage(prompt, sources)),
     sink,
     async close() {
       for (const tool of tools) await tool.close?.();
@@ -149,7 +158,13 @@ function keepChoice(store: SessionStore, flags: Flags, { model, thinkingLevel }:
     store.append({ type: "session_info", name: flags.name });
 }
 
-function toUserMessage({ text, images }: Prompt): UserMessage {
+function toUserMessage(
+  { attached, text: said, literal, images }: Prompt,
+  sources: PromptSources,
+): UserMessage {
+  const expanded = literal ? undefined : expandPrompt(said, sources);
+  const meant = expanded?.kind === "prompt" ? expanded.text : said;
+  const text = attached === "" || meant === "" ? attached + meant : `${attached}\n\n${meant}`;
   return {
     role: "user",
     content: images.length === 0 ? text : [{ type: "text", text }, ...images],

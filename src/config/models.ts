@@ -1,8 +1,9 @@
 import type { BrokenProvider, CustomProvider, ModelsFile } from "../contract/config.ts";
 import { StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonValue } from "../contract/json.ts";
-import type { Problem } from "./check.ts";
+import { check, type Problem } from "./check.ts";
 import { type JsonFile, readJsonFile } from "./json-file.ts";
+import { providerSchema } from "./models-schema.ts";
 import { homePaths } from "./paths.ts";
 
 export type ModelsFileSources = {
@@ -21,8 +22,6 @@ export async function loadModelsFile({ home, isBuiltIn }: ModelsFileSources): Pr
   const broken = new Map<string, BrokenProvider>();
   const file = readJsonFile(homePaths(home).models);
   if (!file) return { providers, broken };
-  const { check } = await import("./check.ts");
-  const { providerSchema } = await import("./models-schema.ts");
   for (const [name, content] of providerEntries(file)) {
     const checked = check(providerSchema, content);
     const problem = checked.ok ? problemBesidesSchema(name, checked.value, isBuiltIn) : checked.problem;

@@ -3,9 +3,11 @@ import { join, resolve } from "node:path";
 import type { Settings } from "../contract/config.ts";
 import { StartupError } from "../contract/errors.ts";
 import type { JsonValue } from "../contract/json.ts";
+import { check } from "./check.ts";
 import { formatPath, type JsonFile, readJsonFile } from "./json-file.ts";
 import { type Env, expandTilde, homePaths, projectFolder } from "./paths.ts";
-import type { SettingsContent } from "./settings-schema.ts";
+import { type SettingsContent, settingsSchema } from "./settings-schema.ts";
+import { trustedPart } from "./trust.ts";
 
 export type SettingsSources = {
   /** The program's home folder. */
@@ -39,8 +41,6 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   const project = isHome(home, cwd) ? undefined : readJsonFile(join(cwd, projectFolder, "settings.json"));
   warnOfProjectModels(sources);
   if (!global && !project) return defaultSettings;
-  const { settingsSchema } = await import("./settings-schema.ts");
-  const { check } = await import("./check.ts");
   const validate = (file: JsonFile, content: JsonValue): Partial<Layer> => {
     const checked = check(settingsSchema, content);
     if (checked.ok) return toLayer(checked.value, home, env);
@@ -49,7 +49,6 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   let settings = defaultSettings;
   if (global) settings = overlay(settings, validate(global, global.content));
   if (project) {
-    const { trustedPart } = await import("./trust.ts");
     const { content, ignored } = trustedPart(project.content, (key) =>
       Object.hasOwn(settingsSchema.fields ?? {}, key),
     );
