@@ -8,8 +8,11 @@ import { laterFinishReason, toEnd } from "./openai-completions-finish.ts";
 import { createToolCalls } from "./openai-completions-tool-calls.ts";
 import type { ServerEvent } from "./sse.ts";
 
-/** How long the usage may take after the finish reason when the server leaves its stream open. */
-const defaultGraceMs = 2_000;
+/**
+ * How long the usage may take after the finish reason when the server leaves its stream open. Long enough for an event
+ * that arrives byte by byte.
+ */
+const defaultGraceMs = 5_000;
 
 export type DeltaOptions = {
   /** Whom the errors name. */
