@@ -35,7 +35,7 @@ type ListedModel = Omit<Model, "api" | "headers" | "compat" | "baseUrl"> & {
 /** Prints the models that can be asked, as a table or a JSON array; gives the exit status. */
 export async function listModels(options: ListModelsOptions, write: Write): Promise<number> {
   const { home, env, warn = () => undefined } = options;
-  const modelsFile = await loadModelsFile({ home, isBuiltIn });
+  const modelsFile = loadModelsFile({ home, isBuiltIn });
   const catalog = openCatalog(homePaths(home).catalog, warn);
   const rows: ListedModel[] = [];
   for (const provider of knownProviders({ env, modelsFile, catalog }).values()) {

@@ -17,7 +17,7 @@ export type ModelsFileSources = {
  * Reads `models.json`. Each provider is checked by itself, so that a mistake in one does not take the others away.
  * Throws a StartupError when the file cannot be read, is not JSON or holds no providers.
  */
-export async function loadModelsFile({ home, isBuiltIn }: ModelsFileSources): Promise<ModelsFile> {
+export function loadModelsFile({ home, isBuiltIn }: ModelsFileSources): ModelsFile {
   const providers = new Map<string, CustomProvider>();
   const broken = new Map<string, BrokenProvider>();
   const file = readJsonFile(homePaths(home).models);

@@ -35,7 +35,7 @@ export const defaultSettings: Settings = {
  * The settings of the user, overlaid by what the project may set. Throws a StartupError that names file, line and key
  * for a file that cannot be read, an unknown key or a value that is not allowed.
  */
-export async function loadSettings(sources: SettingsSources): Promise<Settings> {
+export function loadSettings(sources: SettingsSources): Settings {
   const { home, cwd, env } = sources;
   const global = readJsonFile(homePaths(home).settings);
   const project = isHome(home, cwd) ? undefined : readJsonFile(join(cwd, projectFolder, "settings.json"));

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 
 const file = () => join(home, "models.json");
-const load = () => loadModelsFile({ home, isBuiltIn: (name) => name === "openai" });
+const load = async () => loadModelsFile({ home, isBuiltIn: (name) => name === "openai" });
 
 describe("loadModelsFile", () => {
   test("finds no providers where no file is", async () => {

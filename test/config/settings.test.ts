@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => rmSync(root, { recursive: true }));
 
-function load() {
+async function load() {
   return loadSettings({ home, cwd, env: { HOME: root }, warn: (line) => warnings.push(line) });
 }
 
