@@ -44,11 +44,12 @@ export class LockedError extends Error {
 export function acquireLock(path: string, pid: number): Lock {
   const content = `${JSON.stringify(describe(pid))}\n`;
   const own = `${path}.${pid}.${randomBytes(4).toString("hex")}`;
-  writeWhole(own, content);
   try {
+    writeWhole(own, content);
     claim(path, own);
   } finally {
     rmSync(own, { force: true });
+    rmSync(nextOf(own), { force: true });
   }
   let held = true;
   return {
@@ -81,14 +82,18 @@ function claim(path: string, own: string): void {
     claim(guard, own);
     try {
       if (refuseIfAlive(path) === "gone") continue;
-      const replacement = `${own}.next`;
-      linkSync(own, replacement);
-      renameSync(replacement, path);
+      linkSync(own, nextOf(own));
+      renameSync(nextOf(own), path);
       return;
     } finally {
       rmSync(guard, { force: true });
     }
   }
+}
+
+/** The name that is moved over a dead lock; `own` itself may be moved over a dead guard before. */
+function nextOf(own: string): string {
+  return `${own}.next`;
 }
 
 function linkIfMissing(own: string, path: string): boolean {
