@@ -7,9 +7,8 @@ export type ContentBlocks = {
   append(part: ContentPart): ProviderEvent[];
   /** Takes structured reasoning. What has to be sent back is kept with the thinking it belongs to. */
   keep(details: readonly JsonObject[]): ProviderEvent[];
+  /** Closes what is open; reasoning that came in the middle of a text becomes a block of its own behind it. */
   close(): ProviderEvent[];
-  /** Closes what is open; reasoning that came too late for its thinking becomes a block of its own. */
-  end(): ProviderEvent[];
 };
 
 type OpenBlock = { kind: ContentPart["kind"]; index: number; hasText: boolean; details: JsonObject[] };
@@ -17,7 +16,7 @@ type OpenBlock = { kind: ContentPart["kind"]; index: number; hasText: boolean; d
 /** @param nextIndex Numbers the blocks of the reply, tool calls among them. */
 export function createContentBlocks(nextIndex: () => number): ContentBlocks {
   let open: OpenBlock | undefined;
-  let late: JsonObject[] = [];
+  const late: JsonObject[] = [];
 
   function start(kind: ContentPart["kind"]): ProviderEvent[] {
     if (open?.kind === kind) return [];
@@ -30,7 +29,7 @@ export function createContentBlocks(nextIndex: () => number): ContentBlocks {
     const block = open;
     open = undefined;
     if (block === undefined) return [];
-    if (block.kind === "text") return [{ type: "text_end", index: block.index }];
+    if (block.kind === "text") return [{ type: "text_end", index: block.index }, ...closeLate()];
     const signature = toSignature(block.details);
     return [
       {
@@ -40,6 +39,13 @@ export function createContentBlocks(nextIndex: () => number): ContentBlocks {
         ...(!block.hasText && { redacted: true }),
       },
     ];
+  }
+
+  function closeLate(): ProviderEvent[] {
+    if (late.length === 0) return [];
+    const events = start("thinking");
+    open?.details.push(...late.splice(0));
+    return [...events, ...close()];
   }
 
   return {
@@ -61,14 +67,6 @@ export function createContentBlocks(nextIndex: () => number): ContentBlocks {
       return events;
     },
     close,
-    end() {
-      const events = close();
-      if (late.length === 0) return events;
-      events.push(...start("thinking"));
-      open?.details.push(...late);
-      late = [];
-      return [...events, ...close()];
-    },
   };
 }
 

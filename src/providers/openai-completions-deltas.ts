@@ -137,7 +137,7 @@ export function createCompletion(provider: string): Completion {
         callsAreWhole: calls.areWhole(),
         hasNamelessCall: calls.hasNameless(),
       });
-      yield* blocks.end();
+      yield* blocks.close();
       yield* calls.end();
       yield end;
     },

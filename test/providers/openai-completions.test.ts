@@ -84,6 +84,31 @@ it("gives events in the order of the wire", async () => {
   ]);
 });
 
+it("puts reasoning that came in the middle of a text before the call that it led to", async () => {
+  const detail = { type: "reasoning.encrypted", data: "c2VhbGVk" };
+  const { events } = await askFake({
+    chunks: bytes(
+      chunk({ content: "Look" }),
+      chunk({
+        reasoning_details: [detail],
+        tool_calls: [{ index: 0, id: "a", function: { name: "ls", arguments: "{}" } }],
+      }),
+      chunk({}, "tool_calls"),
+      "data: [DONE]\n\n",
+    ),
+  });
+  expect(events.slice(3)).toEqual([
+    { type: "text_end", index: 0 },
+    { type: "thinking_start", index: 1 },
+    { type: "thinking_end", index: 1, signature: JSON.stringify([detail]), redacted: true },
+    { type: "toolcall_start", index: 2, id: "a", name: "ls" },
+    { type: "toolcall_delta", index: 2, delta: "{}" },
+    { type: "activity" },
+    { type: "toolcall_end", index: 2 },
+    { type: "end", stopReason: "toolUse", stopReasonRaw: "tool_calls" },
+  ]);
+});
+
 it("ends when the server leaves its socket open behind the end mark", async () => {
   const outcome = await askFake({ chunks: good, staysOpen: true });
   expect(outcome).toMatchObject({ text: "ok", stopReason: "stop" });
