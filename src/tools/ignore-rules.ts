@@ -24,9 +24,15 @@ export function ignoreScope(folder: string): IgnoreScope {
   const repository = repositoryOf(folder);
   if (repository !== undefined) {
     const rules = createIgnoreRules(repository);
-    if (folder === repository || !rules.ignores(folder, true)) return { rules, usesParents: true };
+    if (folder === repository || !ignoresAllOf(folder, rules)) return { rules, usesParents: true };
   }
   return { rules: createIgnoreRules(folder), usesParents: false };
+}
+
+/** Whether nothing new in a folder could be seen: it is ignored, or everything in it is (`out/*`). */
+function ignoresAllOf(folder: string, rules: IgnoreRules): boolean {
+  const anything = join(folder, "0");
+  return rules.ignores(folder, true) || (rules.ignores(anything, false) && rules.ignores(anything, true));
 }
 
 function createIgnoreRules(top: string): IgnoreRules {

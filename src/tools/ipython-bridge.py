@@ -5,13 +5,18 @@ taken for an answer. Cells print to file descriptors 1 and 2 as any program does
 written to both: all that was printed before has been read when the marker has.
 """
 
+import sys
+
+# Files of the working folder are for the cells: none of them may stand in for what this file imports.
+cell_path = list(sys.path)
+sys.path[:] = [path for path in cell_path if path]
+
 import ast
 import io
 import json
 import linecache
 import os
 import signal
-import sys
 import traceback
 import types
 
@@ -176,6 +181,7 @@ def serve():
     __builtins__.input = no_input
     own_pid = os.getpid()
     shell = make_shell()
+    sys.path[:] = cell_path
     flush()
     answer({"ready": shell.kind, "version": sys.version.split()[0]})
     for line in os.fdopen(REQUESTS, "r", encoding="utf-8", closefd=False):
