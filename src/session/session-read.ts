@@ -39,14 +39,18 @@ export function readSessionFile<T>(path: string, warn: Warn, read: (session: Ses
   }
 }
 
-/** The whole branch of a session, root first, one entry at a time. */
+/** The whole branch of a session, root first, one entry at a time; each has the one before it as its parent. */
 export function* branchEntries({
   descriptor,
   scan,
 }: SessionReading): Generator<SessionEntry, void, undefined> {
+  let parentId: string | null = null;
   for (let index = scan.starts.length - 1; index >= 0; index--) {
-    const entry = readEntry(descriptor, { start: scan.starts[index] ?? 0, length: scan.lengths[index] ?? 0 });
-    if (entry !== undefined) yield entry;
+    const span = { start: scan.starts[index] ?? 0, length: scan.lengths[index] ?? 0 };
+    const entry = readEntry(descriptor, span);
+    if (entry === undefined) continue;
+    yield { ...entry, parentId };
+    parentId = entry.id;
   }
 }
 
