@@ -52,7 +52,7 @@ function projectFolders(cwd: string): string[] {
 /** Parents are those of the folder itself, not of a link to it. */
 function realPath(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return path;
   }

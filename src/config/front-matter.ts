@@ -33,7 +33,7 @@ export function parseFields(matter: string): ParsedFields {
     while (index < lines.length && isContinuation(lines[index] ?? "")) index++;
     const value = toValue(first.trim(), lines.slice(start + 1, index));
     if (value === undefined)
-      return { ok: false, problem: `line ${start + 2}: the quotes of ${key} do not close` };
+      return { ok: false, problem: `line ${start + 2}: the quoted value of ${key} is not complete` };
     if (fields.has(key)) return { ok: false, problem: `line ${start + 2}: ${key} is there twice` };
     fields.set(key, value);
   }

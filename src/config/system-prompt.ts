@@ -50,7 +50,7 @@ export function readSystemPrompt(sources: SystemPromptSources): string {
 export function configFolders(home: string, cwd: string): string[] {
   const project = join(cwd, projectFolder);
   try {
-    return realpathSync(project) === realpathSync(home) ? [home] : [home, project];
+    return realpathSync.native(project) === realpathSync.native(home) ? [home] : [home, project];
   } catch {
     return [home, project];
   }
