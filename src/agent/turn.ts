@@ -34,7 +34,7 @@ export async function ask(request: ProviderRequest, deps: AskDeps, signal: Abort
   const accumulator = startMessage(request.model, deps);
   try {
     const end = await stream(request, deps, accumulator, signal);
-    if (end.stopReason !== "length" && isEmpty(accumulator))
+    if (end.stopReason !== "length" && end.hasServerWork !== true && isEmpty(accumulator))
       throw new ProviderError(
         "protocol",
         `${request.model.provider} sent an empty reply: no text and no tool call`,

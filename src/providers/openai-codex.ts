@@ -35,11 +35,9 @@ function toHeaders(
     throw unusable(provider, `the token expired at ${new Date(token.expiresMs).toISOString()}`);
   }
   const account = accountId ?? token.accountId;
-  if (account === undefined)
-    throw unusable(provider, "the token names no account; set OPENAI_CODEX_ACCOUNT_ID");
   return {
     authorization: `Bearer ${apiKey}`,
-    "chatgpt-account-id": account,
+    ...(account !== undefined && { "chatgpt-account-id": account }),
     "openai-beta": "responses=experimental",
     originator: "base-context",
     session_id: sessionId,

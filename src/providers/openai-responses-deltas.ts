@@ -72,7 +72,13 @@ function* finish(
   yield* items.finish(Array.isArray(response.output) ? response.output : []);
   if (items.refused()) throw refusal("refusal", provider);
   if (status === "completed") {
-    yield { type: "end", stopReason: items.calls() > 0 ? "toolUse" : "stop", stopReasonRaw: status };
+    const stopReason = items.calls() > 0 ? "toolUse" : "stop";
+    yield {
+      type: "end",
+      stopReason,
+      stopReasonRaw: status,
+      ...(items.hasServerWork() && { hasServerWork: true }),
+    };
     return;
   }
   const details = isJsonObject(response.incomplete_details) ? response.incomplete_details : {};

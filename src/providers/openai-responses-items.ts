@@ -11,6 +11,8 @@ export type OutputItems = {
   calls(): number;
   /** Whether the model declined to answer. */
   refused(): boolean;
+  /** Whether there was an item of the server's own tools. */
+  hasServerWork(): boolean;
 };
 
 type BlockKind = "text" | "thinking" | "toolcall";
@@ -89,6 +91,7 @@ export function createOutputItems(): OutputItems {
 
     calls: () => callIds.size,
     refused: () => refused,
+    hasServerWork: () => [...items.values()].some(({ type }) => /_call$/.test(type) && !isCall(type)),
   };
 
   /** Servers leave out indexes or ids, but not both; the type keeps apart what then has the same key. */

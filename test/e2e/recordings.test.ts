@@ -47,8 +47,8 @@ type Meta = {
 type Recording = { readonly name: string; readonly meta: Meta; readonly bytes: Buffer };
 
 /**
- * Where the meta file and this program part: it names a refusal `error` whatever finish reason comes with it, keeps
- * its text, and needs a finish reason of the provider's own.
+ * Where the meta file and this program part: a refusal is an `error` whatever finish reason comes with it, and
+ * without any finish reason complete calls count.
  */
 function allowedStops({ expected }: Meta): readonly (string | null)[] {
   if (expected.refusal !== undefined) return ["error"];
@@ -156,12 +156,18 @@ function wanted(meta: Meta, message: Line): object {
     ([key, value]) => value !== null && key !== "reasoning",
   );
   return {
-    text: expected.text || (expected.refusal ?? ""),
+    text: expected.text,
     thinking: expected.thinking,
     calls: expected.toolCalls.map(({ id, name, arguments: args, incomplete }) => ({
       id,
       name,
-      arguments: incomplete === true ? {} : args,
+      // A custom tool's input is plain text; arguments that are cut are not repaired.
+      arguments:
+        incomplete === true || (typeof args === "string" && expected.stopReason === "length")
+          ? {}
+          : typeof args === "string"
+            ? { input: args }
+            : args,
     })),
     stopReason: expect.toBeOneOf([...allowedStops(meta)]),
     error:

@@ -46,7 +46,6 @@ test.each([
     { apiKey: toToken({ account: "a", expires: new Date("2020-01-02T03:04:05Z") }) },
     "expired at 2020-01-02T03:04:05",
   ],
-  ["without an account", { apiKey: toToken({}) }, "OPENAI_CODEX_ACCOUNT_ID"],
   ["that is missing", {}, "no token is set"],
 ])("a token %s is refused before any request", async (_, credentials, words) => {
   const { reply, sent } = await ask(credentials);
