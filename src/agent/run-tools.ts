@@ -107,15 +107,10 @@ async function execute(
     }),
   );
   deps.emit({ type: "tool_execution_start", ...about, args: call.arguments });
-  const running = tool.execute(call.arguments, {
-    cwd: deps.cwd,
-    toolCallId: call.id,
-    signal,
-    onUpdate: updates.push,
-  });
   let result: ToolResult;
   try {
-    result = await orAborted(running, signal);
+    const context = { cwd: deps.cwd, toolCallId: call.id, signal, onUpdate: updates.push };
+    result = await orAborted(tool.execute(call.arguments, context), signal);
   } catch (error) {
     result = failure(
       signal.aborted ? `The call was ${abortWords(signal)}.` : `The tool failed: ${errorMessage(error)}`,

@@ -135,9 +135,12 @@ function argumentsOf(raw: string): unknown {
   return isJsonObject(inner) ? inner : {};
 }
 
+/** Half a character that an escape spells becomes U+FFFD, as everywhere in a stream. */
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, (_, value: unknown) =>
+      typeof value === "string" ? value.toWellFormed() : value,
+    );
   } catch {
     return undefined;
   }
