@@ -64,7 +64,10 @@ async function run(
 
 async function prompts({ session, prompts }: Run, host: Host, { stderr }: Console): Promise<void> {
   for (const [index, prompt] of prompts.entries()) {
-    const endedWell = await session.prompt(prompt, host.signal);
+    const endedWell =
+      prompt.kind === "command"
+        ? await session.command(prompt, host.signal)
+        : await session.prompt(prompt.message, host.signal);
     const left = prompts.length - index - 1;
     if (endedWell && !host.signal.aborted) continue;
     if (left > 0) stderr.diagnostic(`${left} further ${left === 1 ? "prompt was" : "prompts were"} not run`);

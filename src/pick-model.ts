@@ -21,6 +21,8 @@ export type PickedModel = {
   readonly secrets: readonly string[];
   /** The environment variables that hold keys, so that tools do not get them. */
   readonly credentialEnv: readonly string[];
+  /** Finds another model, asked over the same connection. Throws a StartupError when there is none of that name. */
+  another(model: string): Promise<Pick<PickedModel, "model" | "provider" | "thinkingLevel" | "secrets">>;
   /** Ends the recording. Throws a PersistenceError when it could not be written. */
   close(): Promise<void>;
 };
@@ -32,7 +34,7 @@ export type PickModelOptions = {
   readonly home: string;
   readonly settings: Settings;
   /** What the session that goes on was last held with. */
-  readonly saved: SavedChoice | undefined;
+  readonly saved: ModelRequest["saved"];
   readonly warn: (line: string) => void;
 };
 
@@ -47,12 +49,7 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
   // A recording knows the model that it was made with, and needs no key.
   const chosen =
     replay !== undefined && flags.model === undefined
-      ? {
-          model: replay.model,
-          credentials: {},
-          thinkingLevel: flags.thinking ?? ("off" as const),
-          secrets: [],
-        }
+      ? recorded(replay.model, flags)
       : await choose(options, replay?.fetch ?? fetch);
   const recorder =
     flags.record === undefined
@@ -62,18 +59,23 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
           model: chosen.model,
           secrets: chosen.secrets,
         });
+  const fetchToUse = recorder?.fetch ?? replay?.fetch ?? fetch;
+  const { timeouts } = settings;
   return {
-    model: chosen.model,
-    thinkingLevel: chosen.thinkingLevel,
-    secrets: chosen.secrets,
+    ...withProvider(chosen, fetchToUse, timeouts),
     credentialEnv: chosen.credentialEnv,
-    provider: lazyProvider(chosen.model, {
-      credentials: chosen.credentials,
-      fetch: recorder?.fetch ?? replay?.fetch ?? fetch,
-      timeouts: settings.timeouts,
-    }),
+    another: async (model) => {
+      const { provider: _, ...rest } = flags;
+      const other = await choose({ ...options, flags: { ...rest, model }, saved: undefined }, fetchToUse);
+      return withProvider(other, fetchToUse, timeouts);
+    },
     close: async () => recorder?.close(),
   };
+}
+
+function withProvider(chosen: ChosenModel, fetch: ProviderFetch, timeouts: Settings["timeouts"]) {
+  const { model, credentials, thinkingLevel, secrets } = chosen;
+  return { model, thinkingLevel, secrets, provider: lazyProvider(model, { credentials, fetch, timeouts }) };
 }
 
 function recorded(model: Model, { thinking = "off" }: Flags): ChosenModel {

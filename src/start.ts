@@ -16,6 +16,7 @@ import type { Console } from "./main.ts";
 import { openStore, recordedFolder, workingFolder } from "./open-store.ts";
 import { type PickedModel, pickModel } from "./pick-model.ts";
 import { type AgentSession, createAgentSession } from "./session/agent-session.ts";
+import type { SessionCommand } from "./session/slash-commands.ts";
 import { createSession, type SessionStore } from "./session/store.ts";
 import { createDeltaSink } from "./sinks/deltas.ts";
 import { createJsonSink } from "./sinks/json.ts";
@@ -25,11 +26,16 @@ import { createTools } from "./tools/registry.ts";
 /** A run that is ready for its prompts. */
 export type Run = {
   readonly session: AgentSession;
-  readonly prompts: readonly UserMessage[];
+  readonly prompts: readonly RunPrompt[];
   readonly sink: Sink;
   /** Ends the tools and closes the session's file and the recording. */
   close(): Promise<void>;
 };
+
+/** What one message of the command line asks for: the model's work, or a command of the session. */
+export type RunPrompt =
+  | { readonly kind: "message"; readonly message: UserMessage }
+  | ({ readonly kind: "command" } & SessionCommand);
 
 type RunInvocation = Extract<Invocation, { kind: "run" }>;
 
@@ -126,12 +132,19 @@ function begin(beginning: Beginning): Run {
     ready: sink.ready,
     secrets,
     redact,
+    warn,
     now: Date.now,
+    chooseModel: async (id) => {
+      const other = await chosen.another(id);
+      console.redaction.add(other.secrets);
+      return other;
+    },
+    exportTo: async (file) => (await import("./export-to.ts")).exportTo(store, { file, cwd, warn }),
   });
   const sources: PromptSources = { folders: configFolders(home, cwd), warn };
   return {
     session,
-    prompts: beginning.prompts.map((prompt) => toUserMessage(prompt, sources)),
+    prompts: beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
     sink,
     async close() {
       for (const tool of tools) await tool.close?.();
@@ -158,16 +171,13 @@ function keepChoice(store: SessionStore, flags: Flags, { model, thinkingLevel }:
     store.append({ type: "session_info", name: flags.name });
 }
 
-function toUserMessage(
-  { attached, text: said, literal, images }: Prompt,
-  sources: PromptSources,
-): UserMessage {
+function toRunPrompt({ attached, text: said, literal, images }: Prompt, sources: PromptSources): RunPrompt {
   const expanded = literal ? undefined : expandPrompt(said, sources);
+  // What comes with text from elsewhere is meant for the model.
+  if (expanded?.kind === "not_found" && attached === "" && images.length === 0)
+    return { kind: "command", name: expanded.name, args: expanded.args };
   const meant = expanded?.kind === "prompt" ? expanded.text : said;
   const text = attached === "" || meant === "" ? attached + meant : `${attached}\n\n${meant}`;
-  return {
-    role: "user",
-    content: images.length === 0 ? text : [{ type: "text", text }, ...images],
-    timestamp: Date.now(),
-  };
+  const content = images.length === 0 ? text : [{ type: "text" as const, text }, ...images];
+  return { kind: "message", message: { role: "user", content, timestamp: Date.now() } };
 }

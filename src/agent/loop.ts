@@ -1,17 +1,21 @@
 import type { ProviderError } from "../contract/errors.ts";
 import type { AgentMessage, ToolResultMessage } from "../contract/messages.ts";
 import type { ProviderRequest } from "../contract/provider.ts";
+import type { ReplyEnd } from "./accumulate.ts";
 import { runTools, type ToolDeps } from "./run-tools.ts";
-import { type AskDeps, abortedReply, ask, type Reply } from "./turn.ts";
+import { type AskDeps, abortWords, ask, type Reply, tellEmptyReply } from "./turn.ts";
 
 /** What to do about a reply that failed. */
 export type FailureDecision = "try_again" | "give_up";
 
+/** Whether the next turn may come: not after a limit or an abort, nor when an error makes it impossible. */
+export type BeforeTurn = "go" | "stop" | { readonly errorMessage: string };
+
 export type LoopDeps = {
   readonly ask: AskDeps;
   readonly tools: ToolDeps;
-  /** Called between turns, before each request; may compact. False ends the loop (a limit, an abort). */
-  readonly mayContinue: (signal: AbortSignal) => Promise<boolean>;
+  /** Called between turns, before each request; may compact. */
+  readonly beforeTurn: (signal: AbortSignal) => Promise<BeforeTurn>;
   /** The request for all that the session holds by now. */
   readonly buildRequest: () => ProviderRequest;
   /** Called once for a reply that worked, right after its end was told. */
@@ -33,7 +37,13 @@ export async function runLoop(
   signal: AbortSignal,
 ): Promise<void> {
   let saying = opening;
-  while (await deps.mayContinue(signal)) {
+  for (;;) {
+    const decision = await deps.beforeTurn(signal);
+    if (decision !== "go") {
+      if (signal.aborted) close(saying, { stopReason: "aborted", errorMessage: abortWords(signal) }, deps);
+      else if (decision !== "stop") close(saying, { stopReason: "error", ...decision }, deps);
+      return;
+    }
     const { reply, results } = await turn(saying, deps, signal);
     saying = [];
     if (reply.error !== undefined) {
@@ -42,13 +52,11 @@ export async function runLoop(
     }
     if (reply.message.stopReason === "aborted") return;
     if (signal.aborted && results.length === 0) return;
-    if (signal.aborted) break;
-    saying = deps.takeQueued("between_turns");
+    saying = signal.aborted ? [] : deps.takeQueued("between_turns");
     if (results.length > 0 || saying.length > 0) continue;
     saying = deps.takeQueued("at_end");
     if (saying.length === 0) return;
   }
-  if (signal.aborted) closeAborted(saying, deps, signal);
 }
 
 async function turn(
@@ -65,9 +73,10 @@ async function turn(
   return { reply, results };
 }
 
-function closeAborted(saying: readonly AgentMessage[], deps: LoopDeps, signal: AbortSignal): void {
+/** Tells a turn without a request, whose message says why there was none. */
+function close(saying: readonly AgentMessage[], end: ReplyEnd, deps: LoopDeps): void {
   openTurn(saying, deps);
-  const { message } = abortedReply(deps.buildRequest().model, deps.ask, signal);
+  const message = tellEmptyReply(deps.buildRequest().model, deps.ask, end);
   deps.ask.emit({ type: "turn_end", message, toolResults: [] });
 }
 

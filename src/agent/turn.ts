@@ -2,7 +2,7 @@ import { errorMessage, ProviderError } from "../contract/errors.ts";
 import type { AssistantMessageEvent, Emit } from "../contract/events.ts";
 import type { AssistantMessage } from "../contract/messages.ts";
 import type { Model, Provider, ProviderRequest } from "../contract/provider.ts";
-import { type AccumulatedCall, type Accumulator, createAccumulator } from "./accumulate.ts";
+import { type AccumulatedCall, type Accumulator, createAccumulator, type ReplyEnd } from "./accumulate.ts";
 
 /** What asking a model needs of its surroundings. */
 export type AskDeps = {
@@ -51,11 +51,11 @@ export async function ask(request: ProviderRequest, deps: AskDeps, signal: Abort
   }
 }
 
-/** Tells the empty message that stands for a request which an abort came before. */
-export function abortedReply(model: Model, deps: AskDeps, signal: AbortSignal): Reply {
-  const { message, calls, finish } = startMessage(model, deps);
-  finish({ stopReason: "aborted", errorMessage: abortWords(signal) });
-  return { message, calls };
+/** Tells the empty message that stands for a request which was never made. */
+export function tellEmptyReply(model: Model, deps: AskDeps, end: ReplyEnd): AssistantMessage {
+  const { message, finish } = startMessage(model, deps);
+  finish(end);
+  return message;
 }
 
 function startMessage(model: Model, deps: AskDeps): Accumulator {

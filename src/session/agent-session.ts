@@ -1,36 +1,53 @@
 import { type LoopDeps, runLoop } from "../agent/loop.ts";
 import { createRepeatGuard } from "../agent/repeat-guard.ts";
-import type { ToolDeps } from "../agent/run-tools.ts";
-import type { AskDeps } from "../agent/turn.ts";
+import type { Settings } from "../contract/config.ts";
 import { errorMessage, type ProviderError } from "../contract/errors.ts";
-import type { Emit } from "../contract/events.ts";
-import type { AgentMessage, AssistantMessage, UserMessage } from "../contract/messages.ts";
-import type { RunOutcome } from "../contract/outcome.ts";
+import type { Emit, SessionActionSnapshot } from "../contract/events.ts";
+import type { AgentMessage, AssistantMessage, CustomMessage, UserMessage } from "../contract/messages.ts";
+import type { RunFailure, RunLimit, RunOutcome } from "../contract/outcome.ts";
 import type { Model, Provider, ProviderRequest, ThinkingLevel } from "../contract/provider.ts";
 import type { Tool } from "../contract/tool.ts";
 import { createSessionActions } from "./actions.ts";
+import { createCallIds } from "./call-ids.ts";
+import type { CompactionOutcome } from "./compaction.ts";
 import { toModelMessages } from "./context.ts";
-import { createRetrySeries, type RetrySettings } from "./retry.ts";
+import { createContextGuard } from "./context-guard.ts";
+import { describeSession } from "./describe.ts";
+import { createRetrySeries } from "./retry.ts";
+import { type CommandDeps, runSessionCommand, type SessionCommand } from "./slash-commands.ts";
 import type { SessionStore } from "./store.ts";
+import { createUsageLedger, type UsageLedger } from "./usage.ts";
 
-export type AgentSessionOptions = {
-  readonly provider: Provider;
+/** A model and what asks it. */
+export type ModelChoice = {
   readonly model: Model;
+  readonly provider: Provider;
   readonly thinkingLevel: ThinkingLevel;
+};
+
+export type AgentSessionOptions = ModelChoice & {
   readonly tools: readonly Tool[];
   readonly store: SessionStore;
   /** Absolute; where the tools work. */
   readonly cwd: string;
   readonly systemPrompt: string;
-  readonly settings: { readonly retry: RetrySettings };
+  readonly settings: Pick<Settings, "retry" | "compaction" | "steeringMode" | "followUpMode">;
   readonly emit: Emit;
   /** Resolves when the sink has room. */
   readonly ready: () => Promise<void>;
   /** The credentials that this run knows. */
   readonly secrets: readonly string[];
   readonly redact: (text: string) => string;
+  /** Tells a person something, in one line. */
+  readonly warn: (line: string) => void;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Asked before each request: the limit that ends the work, if one is reached. */
+  readonly limit?: (() => RunLimit | undefined) | undefined;
+  /** Finds the model that `/model` names. Throws a StartupError. */
+  readonly chooseModel: (id: string) => Promise<ModelChoice>;
+  /** Writes the session where `/export` says; gives the file's path. */
+  readonly exportTo: (file: string | undefined) => Promise<string>;
 };
 
 /** A conversation that goes on, prompt after prompt. */
@@ -39,25 +56,34 @@ export type AgentSession = {
    * Runs one prompt to its end and tells its events from `agent_start` to `agent_end`. Failure is in the outcome; it
    * throws nothing. Gives whether the prompt ended well, so that a next one makes sense.
    */
-  prompt(message: UserMessage, signal: AbortSignal): Promise<boolean>;
+  prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean>;
+  /** Runs a session command, as `prompt` does a prompt. */
+  command(command: SessionCommand, signal: AbortSignal): Promise<boolean>;
+  /** Summarises the older part of the context now. */
+  compact(instructions: string | undefined, signal: AbortSignal): Promise<CompactionOutcome>;
+  /** Queues a text that is said after the running turn's tool calls, before the next request. */
+  steer(text: string): void;
+  /** Queues a text that is said when the agent would stop. */
+  followUp(text: string): void;
+  /** Changes the model or the level of what comes next. */
+  choose(choice: Partial<ModelChoice>): void;
+  choice(): ModelChoice;
+  actions(): SessionActionSnapshot;
   /** What the exit status depends on, so far. */
   outcome(): RunOutcome;
+  readonly ledger: UsageLedger;
+  readonly store: SessionStore;
 };
 
-/** Makes a session that asks one model, runs tools and keeps every message in its store. */
+/** Makes a session that asks a model, runs tools and keeps every message in its store. */
 export function createAgentSession(options: AgentSessionOptions): AgentSession {
-  const { emit, store, model, now } = options;
+  const { emit, store, now, redact } = options;
+  let choice: ModelChoice = options;
   const outcome: RunOutcome = { failures: [], finalText: "" };
-  const actions = createSessionActions(emit);
+  const actions = createSessionActions(emit, options.settings);
+  const ledger = createUsageLedger();
   const guard = createRepeatGuard();
-  const retry = createRetrySeries({
-    settings: options.settings.retry,
-    emit,
-    redact: options.redact,
-    random: Math.random,
-  });
-  const uniqueCallId = createCallIds(store);
-  const tools = new Map(options.tools.map((tool) => [tool.name, tool]));
+  const retry = createRetrySeries({ settings: options.settings.retry, emit, redact, random: Math.random });
   const schemas = options.tools.map(({ name, description, parameters }) => ({
     name,
     description,
@@ -66,85 +92,120 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   /** The messages of the prompt that is at work, without superseded attempts. */
   let added: AgentMessage[] = [];
 
-  function record(message: AgentMessage): void {
-    added.push(message);
+  function fail(kind: RunFailure["kind"], message: string): void {
+    outcome.failures.push({ kind, message: redact(message) });
+  }
+
+  function keep(append: () => unknown): void {
     try {
-      store.append({ type: "message", message });
+      append();
     } catch (error) {
       fail("persistence", errorMessage(error));
     }
   }
 
-  function fail(kind: RunOutcome["failures"][number]["kind"], message: string): void {
-    outcome.failures.push({ kind, message: options.redact(message) });
+  function record(message: AgentMessage): void {
+    added.push(message);
+    keep(() => store.append({ type: "message", message }));
   }
 
   function recordReply(message: AssistantMessage): void {
     record(message);
-    outcome.terminal = {
-      stopReason: message.stopReason,
-      ...(message.errorMessage === undefined ? {} : { errorMessage: message.errorMessage }),
-    };
+    const { stopReason, errorMessage: words } = message;
+    const failed = stopReason === "error" || stopReason === "aborted";
+    ledger.add(choice.model, failed ? "failed_attempt" : "turn", message.usage);
+    outcome.terminal = { stopReason, ...(words === undefined ? {} : { errorMessage: words }) };
     outcome.finalText = finalText(message);
   }
 
   function buildRequest(): ProviderRequest {
     return {
-      model,
+      model: choice.model,
       systemPrompt: options.systemPrompt,
-      messages: toModelMessages(store.branch(), model),
+      messages: toModelMessages(store.branch(), choice.model),
       tools: schemas,
-      thinkingLevel: options.thinkingLevel,
+      thinkingLevel: choice.thinkingLevel,
       sessionId: store.header.id,
     };
   }
 
-  async function mayContinue(signal: AbortSignal): Promise<boolean> {
+  const context = createContextGuard({
+    // The provider of whatever model is chosen by then.
+    provider: { stream: (request, signal) => choice.provider.stream(request, signal) },
+    store,
+    settings: options.settings.compaction,
+    retry: options.settings.retry,
+    emit,
+    ledger,
+    redact,
+    now,
+    choice: () => choice,
+    buildRequest,
+    warn: options.warn,
+  });
+
+  async function beforeTurn(signal: AbortSignal): ReturnType<LoopDeps["beforeTurn"]> {
     const repeated = guard.exceeded();
-    if (repeated !== undefined) outcome.limit = { name: "repeated_call", message: repeated };
-    if (signal.aborted || repeated !== undefined) return false;
+    const limit: RunLimit | undefined =
+      repeated === undefined ? options.limit?.() : { name: "repeated_call", message: repeated };
+    if (limit !== undefined) outcome.limit = limit;
+    if (signal.aborted || limit !== undefined) return "stop";
+    const stuck = await context.beforeRequest(signal);
+    if (signal.aborted) return "stop";
+    if (stuck !== undefined) return { errorMessage: stuck };
     actions.setActive({ kind: "turn", phase: "running" });
-    return true;
+    return "go";
   }
 
-  async function onFailure(error: ProviderError, signal: AbortSignal): Promise<"try_again" | "give_up"> {
-    if (!(await retry.next(error, signal))) return "give_up";
+  async function onFailure(error: ProviderError, signal: AbortSignal): ReturnType<LoopDeps["onFailure"]> {
+    if (error.kind === "overflow") {
+      retry.fail(error);
+      const compacted = await context.onOverflow(error, signal);
+      if (compacted.kind === "failed") fail("compaction", compacted.message);
+      if (compacted.kind !== "done") return "give_up";
+    } else if (!(await retry.next(error, signal))) return "give_up";
     // The attempt stays in the session file, but it is no part of what this prompt came to.
     added.pop();
     return "try_again";
   }
 
-  const askDeps: AskDeps = {
-    provider: options.provider,
-    emit,
-    ready: options.ready,
-    record: recordReply,
-    uniqueCallId,
-    secrets: options.secrets,
-    redact: options.redact,
-    now,
-  };
-  const toolDeps: ToolDeps = {
-    tools,
-    cwd: options.cwd,
-    emit,
-    ready: options.ready,
-    record,
-    redact: options.redact,
-    guard,
-    now,
-  };
   const loop: LoopDeps = {
-    ask: askDeps,
-    tools: toolDeps,
-    mayContinue,
+    ask: {
+      provider: { stream: (request, signal) => choice.provider.stream(request, signal) },
+      emit,
+      ready: options.ready,
+      record: recordReply,
+      uniqueCallId: createCallIds(store),
+      secrets: options.secrets,
+      redact,
+      now,
+    },
+    tools: {
+      tools: new Map(options.tools.map((tool) => [tool.name, tool])),
+      cwd: options.cwd,
+      emit,
+      ready: options.ready,
+      record,
+      redact,
+      guard,
+      now,
+    },
+    beforeTurn,
     buildRequest,
-    onSuccess: () => retry.succeed(),
+    onSuccess({ message }) {
+      retry.succeed();
+      context.onReply(message);
+    },
     onFailure,
-    takeQueued: () => [],
+    takeQueued: (when) =>
+      actions.take(when).map((text) => {
+        const message: UserMessage = { role: "user", content: text, timestamp: now() };
+        record(message);
+        return message;
+      }),
   };
 
-  async function prompt(message: UserMessage, signal: AbortSignal): Promise<boolean> {
+  async function prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean> {
     added = [];
     delete outcome.terminal;
     record(message);
@@ -161,7 +222,49 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     return endedWell(outcome);
   }
 
-  return { prompt, outcome: () => outcome };
+  const commandDeps = (signal: AbortSignal): CommandDeps => ({
+    compact: (instructions) => context.compactNow(instructions, signal),
+    rename: (name) => keep(() => store.append({ type: "session_info", name })),
+    describe: () =>
+      describeSession({ store, ledger, model: choice.model, thinkingLevel: choice.thinkingLevel }),
+    changeModel: async (id) => choose(await options.chooseModel(id)),
+    changeThinking: (thinkingLevel) => choose({ thinkingLevel }),
+    exportTo: options.exportTo,
+  });
+
+  async function command(asked: SessionCommand, signal: AbortSignal): Promise<boolean> {
+    actions.setActive({ kind: "session_command", phase: "running", label: `/${asked.name}` });
+    const result = await runSessionCommand(asked, commandDeps(signal));
+    actions.setActive(undefined);
+    await options.ready();
+    outcome.finalText = result.ok ? result.output : "";
+    if (!result.ok) fail("session_command", result.message);
+    return endedWell(outcome);
+  }
+
+  function choose(next: Partial<ModelChoice>): void {
+    const before = choice;
+    choice = { ...choice, ...next };
+    const { model, thinkingLevel } = choice;
+    if (model.id !== before.model.id || model.provider !== before.model.provider)
+      keep(() => store.append({ type: "model_change", provider: model.provider, modelId: model.id }));
+    if (thinkingLevel !== before.thinkingLevel)
+      keep(() => store.append({ type: "thinking_level_change", thinkingLevel }));
+  }
+
+  return {
+    prompt,
+    command,
+    compact: context.compactNow,
+    steer: actions.steer,
+    followUp: actions.followUp,
+    choose,
+    choice: () => choice,
+    actions: actions.snapshot,
+    outcome: () => outcome,
+    ledger,
+    store,
+  };
 }
 
 /** The text of an answer, as text mode prints it. */
@@ -172,19 +275,4 @@ export function finalText(message: AssistantMessage): string {
 function endedWell({ failures, limit, terminal }: RunOutcome): boolean {
   if (failures.length > 0 || limit !== undefined) return false;
   return terminal?.stopReason !== "error" && terminal?.stopReason !== "aborted";
-}
-
-/** Gives ids that no call of the session has: the provider's own where it is one, else a new one. */
-function createCallIds(store: SessionStore): (id: string) => string {
-  const used = new Set<string>();
-  for (const entry of store.branch())
-    if (entry.type === "message" && entry.message.role === "assistant")
-      for (const block of entry.message.content) if (block.type === "toolCall") used.add(block.id);
-  let next = 1;
-  return (id) => {
-    let unique = id;
-    while (unique === "" || used.has(unique)) unique = `${id || "call"}_${next++}`;
-    used.add(unique);
-    return unique;
-  };
 }

@@ -47,7 +47,7 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
       delayMs,
       errorMessage: message,
     });
-    if (await wait(delayMs, signal)) return true;
+    if (await waitUnlessAborted(delayMs, signal)) return true;
     close(false, `aborted while waiting to try again after: ${message}`);
     return false;
   }
@@ -66,7 +66,11 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
 }
 
 /** The wait before attempt 1, 2, 3 ... in milliseconds; undefined when there is to be no such attempt. */
-export function retryDelayMs(error: ProviderError, attempt: number, deps: RetryDeps): number | undefined {
+export function retryDelayMs(
+  error: ProviderError,
+  attempt: number,
+  deps: Pick<RetryDeps, "settings" | "random">,
+): number | undefined {
   const { enabled, maxRetries, baseDelayMs, maxDelayMs } = deps.settings;
   if (!enabled || !error.transient || attempt > maxRetries) return undefined;
   if (error.retryAfterMs !== undefined)
@@ -76,7 +80,7 @@ export function retryDelayMs(error: ProviderError, attempt: number, deps: RetryD
 }
 
 /** Resolves true after the time, false as soon as the signal is aborted. */
-function wait(delayMs: number, signal: AbortSignal): Promise<boolean> {
+export function waitUnlessAborted(delayMs: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve(false);
     const timer = setTimeout(() => done(true), delayMs);
