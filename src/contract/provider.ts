@@ -116,6 +116,8 @@ export type ProviderEvent =
       type: "end";
       stopReason: "stop" | "length" | "toolUse";
       stopReasonRaw?: string;
+      /** The reply held work of the server's own tools, which is stepped over: even without text it is not empty. */
+      hasServerWork?: boolean;
     };
 
 /**
