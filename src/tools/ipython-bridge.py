@@ -7,6 +7,9 @@ written to both: all that was printed before has been read when the marker has.
 
 import sys
 
+if sys.version_info < (3, 6):
+    sys.exit("Python 3.6 or newer is needed, this is %s" % sys.version.split()[0])
+
 # Files of the working folder are for the cells: none of them may stand in for what this file imports.
 cell_path = list(sys.path)
 sys.path[:] = [path for path in cell_path if path]
@@ -19,6 +22,7 @@ import os
 import signal
 import traceback
 import types
+import warnings
 
 REQUESTS, ANSWERS = 3, 4
 
@@ -116,6 +120,8 @@ def make_ipython_shell():
         def ask_exit(self):
             raise SystemExit("the interpreter stays; it ends with the session")
 
+    # What IPython says about sys.exit() is about terminals.
+    warnings.filterwarnings("ignore", message="To exit:")
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "NoColor"

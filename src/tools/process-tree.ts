@@ -88,7 +88,8 @@ export async function terminateTree(
 }
 
 function members(tree: ProcessTree): ProcessInfo[] {
-  const processes = process.platform === "linux" ? listFromProc() : listFromPs();
+  const processes = (process.platform === "linux" ? listFromProc() : undefined) ?? listFromPs();
+  if (processes === undefined) return liveGroups(tree);
   const children = new Map<number, ProcessInfo[]>();
   for (const info of processes) {
     const siblings = children.get(info.parent);
@@ -107,9 +108,15 @@ function members(tree: ProcessTree): ProcessInfo[] {
   return [...found.values()];
 }
 
-function listFromProc(): ProcessInfo[] {
+/** What can be known where processes cannot be listed. */
+function liveGroups({ groups }: ProcessTree): ProcessInfo[] {
+  return groups.filter(groupMayLive).map((group) => ({ pid: group, parent: 0, group }));
+}
+
+/** Undefined where there is no /proc. */
+function listFromProc(): ProcessInfo[] | undefined {
   const processes: ProcessInfo[] = [];
-  for (const name of readdirSync("/proc")) {
+  for (const name of namesInProc()) {
     const pid = Number(name);
     if (!Number.isInteger(pid)) continue;
     const stat = readProc(pid, "stat")?.toString("latin1");
@@ -118,12 +125,22 @@ function listFromProc(): ProcessInfo[] {
     const [state, parent, group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 3);
     if (state !== "Z" && state !== "X") processes.push({ pid, parent: Number(parent), group: Number(group) });
   }
-  return processes;
+  return processes.length === 0 ? undefined : processes;
 }
 
-function listFromPs(): ProcessInfo[] {
-  const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,pgid=,stat="], { encoding: "utf8" });
-  return (stdout ?? "").split("\n").flatMap((line) => {
+function namesInProc(): string[] {
+  try {
+    return readdirSync("/proc");
+  } catch {
+    return [];
+  }
+}
+
+/** Undefined where there is no `ps` that knows these columns. */
+function listFromPs(): ProcessInfo[] | undefined {
+  const { stdout, status } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,pgid=,stat="], { encoding: "utf8" });
+  if (status !== 0) return undefined;
+  return stdout.split("\n").flatMap((line) => {
     const [pid, parent, group, state] = line.trim().split(/\s+/);
     if (!state || state.startsWith("Z")) return [];
     return [{ pid: Number(pid), parent: Number(parent), group: Number(group) }];

@@ -133,23 +133,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
   onKillAll(() => signalTree({ groups: [...liveGroups], mark: ownMark }, "SIGKILL"));
   callCount += 1;
   const mark = `${ownMark}${callCount};`;
-  const [out, err] = fifos ?? [];
-  const execaOptions: Options = {
-    cwd: options.cwd,
-    env: { ...options.env, [markVariable]: `${options.env[markVariable] ?? ""}${mark}` },
-    extendEnv: false,
-    stdio: [
-      "ignore",
-      out ? fdOption(out.writeFd) : "pipe",
-      err ? fdOption(err.writeFd) : "pipe",
-      ...(options.channel ? (["pipe", "pipe"] as const) : []),
-    ],
-    detached: true,
-    buffer: false,
-    reject: false,
-    cleanup: false,
-  };
-  const subprocess = execa(options.file, options.args, execaOptions);
+  const subprocess = execa(options.file, options.args, toExecaOptions(options, mark, fifos));
   const { pid } = subprocess;
   for (const fifo of fifos ?? []) closeSync(fifo.writeFd);
   if (pid === undefined) {
@@ -167,7 +151,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     const socket: unknown = subprocess[stream];
     return socket instanceof Socket ? [readStream(socket, onChunk)] : [];
   };
-  const readers = [...reader("stdout", out), ...reader("stderr", err)];
+  const readers = [...reader("stdout", fifos?.[0]), ...reader("stderr", fifos?.[1])];
   const [, , , input, output]: readonly unknown[] = subprocess.stdio;
   const channel = input instanceof Socket && output instanceof Socket ? { input, output } : undefined;
   return {
@@ -180,6 +164,28 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
       for (const each of readers) isAttended ? each.attach() : each.detach();
     },
     ...control({ groups: [pid], mark }, readers),
+  };
+}
+
+function toExecaOptions(
+  { cwd, env, channel }: ProcessOptions,
+  mark: string,
+  [out, err]: readonly Fifo[] = [],
+): Options {
+  return {
+    cwd,
+    env: { ...env, [markVariable]: `${env[markVariable] ?? ""}${mark}` },
+    extendEnv: false,
+    stdio: [
+      "ignore",
+      out ? fdOption(out.writeFd) : "pipe",
+      err ? fdOption(err.writeFd) : "pipe",
+      ...(channel ? (["pipe", "pipe"] as const) : []),
+    ],
+    detached: true,
+    buffer: false,
+    reject: false,
+    cleanup: false,
   };
 }
 
