@@ -216,6 +216,7 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     } catch (error) {
       fail("internal", errorMessage(error));
     }
+    retry.abandon();
     actions.setActive(undefined);
     emit({ type: "agent_end", messages: added });
     await options.ready();

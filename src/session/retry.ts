@@ -23,6 +23,8 @@ export type RetrySeries = {
   next(error: ProviderError, signal: AbortSignal): Promise<boolean>;
   /** Closes an open series: an attempt worked. */
   succeed(): void;
+  /** Closes an open series: its last attempt was aborted. */
+  abandon(): void;
   /** Closes an open series: the failure is not one that another attempt helps. */
   fail(error: ProviderError): void;
 };
@@ -62,7 +64,7 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
     close(false, redact(error.message));
   }
 
-  return { next, succeed: () => close(true), fail };
+  return { next, succeed: () => close(true), abandon: () => close(false, "the attempt was aborted"), fail };
 }
 
 /** The wait before attempt 1, 2, 3 ... in milliseconds; undefined when there is to be no such attempt. */

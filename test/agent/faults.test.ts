@@ -63,7 +63,11 @@ async function play(plan: RunPlan) {
     store,
     cwd: "/work",
     systemPrompt: "",
-    settings: { ...defaultSettings, retry: { ...defaultSettings.retry, baseDelayMs: 0 } },
+    settings: {
+      ...defaultSettings,
+      retry: { ...defaultSettings.retry, baseDelayMs: 0 },
+      compaction: { ...defaultSettings.compaction, keepRecentTokens: 10 },
+    },
     emit(event) {
       for (const sink of sinks) sink.emit(event);
       if (event.type === "message_end") announced.push(structuredClone(event.message));
@@ -74,6 +78,9 @@ async function play(plan: RunPlan) {
     ready: () => Promise.resolve(),
     secrets: [secret],
     redact,
+    warn: () => undefined,
+    chooseModel: () => Promise.reject(new Error("there is one model only")),
+    exportTo: () => Promise.reject(new Error("there is nothing to export to")),
     now: () => 1_767_323_045_678,
   });
   for (const sink of sinks) sink.header(store.header);

@@ -193,6 +193,8 @@ const extras: readonly ProviderEvent[] = [
   { type: "activity" },
   { type: "meta", responseId: "r1", responseModel: "m-2026" },
   { type: "usage", tokens: { input: 10, output: 5, cacheRead: 3, cacheWrite: 1 } },
+  // More than the context holds, which calls for a compaction.
+  { type: "usage", tokens: { input: 999_000, output: 5, cacheRead: 0, cacheWrite: 0 } },
 ];
 
 const events = fc
@@ -242,6 +244,7 @@ const replyEnd: fc.Arbitrary<ReplyEnd> = fc.oneof(
         "auth",
         "quota",
         "refusal",
+        "overflow",
       )
       .map((error) => ({ kind: "error" as const, error })),
   },
