@@ -78,16 +78,17 @@ export async function compact(
 }
 
 function choosePlan(
-  { reason, model }: CompactionRequest,
+  { model }: CompactionRequest,
   { store, settings }: CompactorDeps,
 ): CompactionPlan | undefined {
   const entries = store.branch();
   // What stays must leave room for the summary and the work that follows, however small the window is.
   const maxKeptTokens = Math.max(0, Math.floor(compactionThreshold(model, settings) / 2));
   const keepRecentTokens = Math.min(settings.keepRecentTokens, maxKeptTokens);
-  const plan = planCompaction(entries, { keepRecentTokens, maxKeptTokens });
-  const smallest = () => planCompaction(entries, { keepRecentTokens: 0, maxKeptTokens });
-  const chosen = plan ?? (reason === "threshold" ? undefined : smallest());
+  // What looks small enough to stay may not be so to the provider: then as little stays as can.
+  const chosen =
+    planCompaction(entries, { keepRecentTokens, maxKeptTokens }) ??
+    planCompaction(entries, { keepRecentTokens: 0, maxKeptTokens });
   // A question that nobody has answered yet is no conversation to sum up.
   return chosen?.summarized.some(({ role }) => role === "assistant" || role === "compactionSummary")
     ? chosen

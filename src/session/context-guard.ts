@@ -23,30 +23,37 @@ export type ContextGuard = {
   compactNow(instructions: string | undefined, signal: AbortSignal): Promise<CompactionOutcome>;
 };
 
-/** How often a context is compacted without room being freed, and how often a failure to compact it is put up with. */
+/** How often room is looked for in vain. */
 const maxTries = 2;
 
 /** Makes the guard of one session. */
 export function createContextGuard(deps: ContextGuardDeps): ContextGuard {
-  let fruitless = 0;
+  /** Tries since the context was last known to be small enough, and how many of them failed. */
+  let tries = 0;
   let failed = 0;
   let overflowed = false;
 
   const threshold = () => compactionThreshold(deps.choice().model, deps.settings);
 
   async function beforeRequest(signal: AbortSignal): Promise<string | undefined> {
-    if (!deps.settings.enabled || failed >= maxTries) return undefined;
+    if (!deps.settings.enabled) return undefined;
     const { messages, systemPrompt, tools } = deps.buildRequest();
     const tokens = estimateTokens(messages, systemPrompt, tools);
     if (tokens <= threshold()) return undefined;
-    if (fruitless >= maxTries) return stuck(tokens, threshold(), deps.choice().model);
+    if (tries >= maxTries)
+      return mayGoOn(tokens) ? undefined : stuck(tokens, threshold(), deps.choice().model);
     const outcome = await compact({ reason: "threshold", ...deps.choice(), willRetry: false }, deps, signal);
-    if (outcome.kind === "done") fruitless++;
+    tries++;
     if (outcome.kind === "failed") {
       failed++;
       deps.warn(`the context could not be compacted, going on without: ${outcome.message}`);
     }
     return undefined;
+  }
+
+  /** Summaries that failed are put up with while half of the reserve is free. */
+  function mayGoOn(tokens: number): boolean {
+    return failed > 0 && tokens <= (threshold() + deps.choice().model.contextWindow) / 2;
   }
 
   async function onOverflow(error: ProviderError, signal: AbortSignal): Promise<CompactionOutcome> {
@@ -58,7 +65,7 @@ export function createContextGuard(deps: ContextGuardDeps): ContextGuard {
   function onReply({ usage }: AssistantMessage): void {
     overflowed = false;
     if (usage.totalTokens > threshold()) return;
-    fruitless = 0;
+    tries = 0;
     failed = 0;
   }
 
@@ -73,7 +80,7 @@ export function createContextGuard(deps: ContextGuardDeps): ContextGuard {
 
 function stuck(tokens: number, threshold: number, { id, contextWindow }: Model): string {
   return (
-    `the context cannot be made small enough: it still has about ${tokens} tokens after ${maxTries} compactions, ` +
+    `the context cannot be made small enough: it still has about ${tokens} tokens after ${maxTries} tries to compact it, ` +
     `and ${id} has room for ${threshold} of its ${contextWindow}; use a model with a larger context, or give it a smaller task`
   );
 }
