@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { fstatSync } from "node:fs";
+import { fstatSync, type Stats } from "node:fs";
 import { constants } from "node:os";
-import { isatty } from "node:tty";
+import { errorMessage, StartupError } from "./contract/errors.ts";
 import type { AbortCause, SignalName } from "./contract/outcome.ts";
 import type { Host } from "./host.ts";
 import type { Stdin } from "./input.ts";
@@ -11,9 +11,40 @@ import { killAllGroups } from "./tools/kill-all.ts";
 const signals: readonly SignalName[] = ["SIGHUP", "SIGINT", "SIGTERM"];
 /** How long something forgotten may keep the process alive once all is done and written, in milliseconds. */
 const lingerMs = 250;
+/** How long the run may take to end in order after an exception that nobody caught, in milliseconds. */
+const crashGraceMs = 5_000;
 
 const controller = new AbortController();
 let cause: AbortCause | undefined;
+let firstSignal: SignalName | undefined;
+let hearUncaught: (error: unknown) => void = () => undefined;
+let hasCrashed = false;
+let isDone = false;
+
+for (const signal of signals) process.on(signal, () => onSignal(signal));
+// Rejections that nobody handles arrive here too.
+process.on("uncaughtException", onUncaught);
+process.on("beforeExit", onNothingLeft);
+
+const host: Host = {
+  argv: process.argv.slice(2),
+  env: process.env,
+  get cwd() {
+    return currentFolder();
+  },
+  stdin: { kind: stdinKind(), stream: () => process.stdin },
+  stdout: { fd: 1, isTerminal: isTerminal(1) },
+  stderr: { fd: 2, isTerminal: isTerminal(2), columns: () => process.stderr.columns ?? 80 },
+  pid: process.pid,
+  signal: controller.signal,
+  cause: () => cause,
+  abort,
+  onUncaught(hear) {
+    hearUncaught = hear;
+  },
+};
+
+main(host).then(finish, onUncaught);
 
 function abort(reason: AbortCause): void {
   if (cause !== undefined) return;
@@ -21,42 +52,73 @@ function abort(reason: AbortCause): void {
   controller.abort(reason);
 }
 
-let signalled = false;
-for (const signal of signals)
-  process.on(signal, () => {
-    // The first signal ends the run in order; the second ends the process as it stands.
-    if (signalled) {
-      killAllGroups();
-      process.exit(128 + constants.signals[signal]);
-    }
-    signalled = true;
-    abort({ kind: "signal", signal });
-  });
+/** The first signal ends the run in order, a further one ends the process as it stands. */
+function onSignal(signal: SignalName): void {
+  if (firstSignal !== undefined) {
+    // A terminal that closes hangs up twice, by its own hand and by the shell's.
+    if (signal !== "SIGHUP") endAsItStands(128 + constants.signals[firstSignal]);
+    return;
+  }
+  firstSignal = signal;
+  cause = { kind: "signal", signal };
+  controller.abort(cause);
+}
 
-const host: Host = {
-  argv: process.argv.slice(2),
-  env: process.env,
-  cwd: process.cwd(),
-  stdin: { kind: stdinKind(), stream: () => process.stdin },
-  stdout: { fd: 1, isTerminal: isatty(1) },
-  stderr: { fd: 2, isTerminal: isatty(2), columns: () => process.stderr.columns ?? 80 },
-  pid: process.pid,
-  signal: controller.signal,
-  cause: () => cause,
-  abort,
-};
+function onUncaught(error: unknown): void {
+  // What a handle that was let go of says after the end concerns nobody.
+  if (isDone) return;
+  hearUncaught(error);
+  if (hasCrashed) return;
+  hasCrashed = true;
+  // What threw may be what the end waits for.
+  setTimeout(() => endAsItStands(1), crashGraceMs).unref();
+}
 
-process.exitCode = await main(host);
-if (controller.signal.aborted) killAllGroups();
-// All is flushed by now. Whatever still keeps the loop alive (a socket that the other side holds open) must not.
-setTimeout(() => process.exit(), lingerMs).unref();
+/** Without this a promise that nobody settles would end the process early, and with status 0. */
+function onNothingLeft(): void {
+  if (isDone) return;
+  if (hasCrashed) endAsItStands(1);
+  else onUncaught(new Error("nothing is left to do, but the run has not ended"));
+}
+
+function finish(status: number): void {
+  isDone = true;
+  process.exitCode = status;
+  if (controller.signal.aborted) killAllGroups();
+  // All is flushed by now. Whatever still keeps the loop alive (a socket that the other side holds open) must not.
+  setTimeout(() => process.exit(), lingerMs).unref();
+}
+
+function endAsItStands(status: number): never {
+  killAllGroups();
+  process.exit(status);
+}
+
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new StartupError(
+      `the current directory is gone or cannot be read (${errorMessage(error)}); cd to another one`,
+    );
+  }
+}
 
 function stdinKind(): Stdin["kind"] {
+  const stats = statsOf(0);
+  if (stats === undefined || isTerminal(0) || stats.isDirectory()) return "none";
+  return stats.isFIFO() || stats.isSocket() ? "pipe" : "file";
+}
+
+function isTerminal(fd: number): boolean {
+  // Only a device can be one: for the rest there is no need to load node:tty.
+  return statsOf(fd)?.isCharacterDevice() === true && process.getBuiltinModule("node:tty").isatty(fd);
+}
+
+function statsOf(fd: number): Stats | undefined {
   try {
-    const stats = fstatSync(0);
-    if (isatty(0) || stats.isDirectory()) return "none";
-    return stats.isFIFO() || stats.isSocket() ? "pipe" : "file";
+    return fstatSync(fd);
   } catch {
-    return "none";
+    return undefined;
   }
 }

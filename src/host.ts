@@ -6,7 +6,7 @@ export type Host = {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute. */
+  /** Absolute. Throws a StartupError when the directory is gone. */
   readonly cwd: string;
   readonly stdin: Stdin;
   readonly stdout: { readonly fd: number; readonly isTerminal: boolean };
@@ -23,4 +23,6 @@ export type Host = {
   readonly cause: () => AbortCause | undefined;
   /** Ends the run early; only the first call counts. */
   readonly abort: (cause: AbortCause) => void;
+  /** Names who hears of every exception and rejection that nobody caught. */
+  readonly onUncaught: (hear: (error: unknown) => void) => void;
 };

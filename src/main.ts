@@ -1,5 +1,5 @@
-import { StartupError } from "./contract/errors.ts";
-import type { RunOutcome } from "./contract/outcome.ts";
+import { errorMessage, StartupError } from "./contract/errors.ts";
+import type { RunFailure, RunOutcome } from "./contract/outcome.ts";
 import { exitStatus } from "./exit-status.ts";
 import { type Invocation, parseArguments } from "./flags.ts";
 import type { Host } from "./host.ts";
@@ -15,34 +15,32 @@ export type Console = {
   readonly stdout: Writer;
   readonly stderr: Stderr;
   readonly redaction: Redaction;
-  /** Why stdout cannot be written any more, other than a reader that went away. */
-  outputError(): string | undefined;
+  /**
+   * What went wrong with the process itself and was told on stderr: stdout that cannot be written, exceptions that
+   * nobody expected.
+   */
+  readonly failures: readonly RunFailure[];
+  /** Tells of such an exception. */
+  crash(error: unknown): void;
 };
 
 /** The program from its arguments to its exit status. All that it wrote has left the process when this resolves. */
 export async function main(host: Host): Promise<number> {
   const console = createConsole(host);
-  let outcome: RunOutcome;
+  let outcome = empty();
+  /** What a command says besides having run. */
+  let status = 0;
   try {
     const invocation = parseArguments(host.argv);
-    if (invocation.kind !== "run") {
-      const status = await answer(invocation, host, console);
-      await console.stdout.close();
-      await console.stderr.close();
-      return host.signal.aborted || console.outputError() !== undefined
-        ? exitStatus(whole(empty(), host, console))
-        : status;
-    }
-    outcome = await run(invocation, host, console);
+    if (invocation.kind === "run") outcome = await run(invocation, host, console);
+    else status = await answer(invocation, host, console);
   } catch (error) {
-    outcome = failed(error, host);
-    if (!host.signal.aborted) console.stderr.error(error);
-    await console.stdout.close();
+    outcome = caught(error, host, console);
   }
-  const final = whole(outcome, host, console);
-  report(final, console.stderr);
+  await console.stdout.close();
+  report(outcome, host, console);
   await console.stderr.close();
-  return exitStatus(final);
+  return exitStatus(whole(outcome, host, console)) || status;
 }
 
 async function run(
@@ -53,13 +51,24 @@ async function run(
   const started = await startRun(invocation, host, console);
   await prompts(started, host, console);
   const outcome = started.session.outcome();
-  await started.close();
-  if (invocation.flags.outputLastMessage !== undefined) {
-    const failure = await writeLastMessage(invocation.flags.outputLastMessage, outcome.finalText, host.cwd);
+  outcome.failures.push(...(await close(started)));
+  const { outputLastMessage } = invocation.flags;
+  if (outputLastMessage !== undefined) {
+    const failure = await writeLastMessage(outputLastMessage, outcome.finalText, host.cwd);
     if (failure !== undefined) outcome.failures.push({ kind: "output", message: failure });
   }
   await started.sink.close(whole(outcome, host, console));
   return outcome;
+}
+
+/** A run whose session could not be closed as it should still gives its answer. */
+async function close({ close }: Run): Promise<RunFailure[]> {
+  try {
+    await close();
+    return [];
+  } catch (error) {
+    return [{ kind: "persistence", message: errorMessage(error) }];
+  }
 }
 
 async function prompts({ session, prompts }: Run, host: Host, { stderr }: Console): Promise<void> {
@@ -97,23 +106,35 @@ async function answer(
 function createConsole(host: Host): Console {
   const redaction = createRedaction();
   const ignore = () => undefined;
-  let outputError: string | undefined;
+  const failures: RunFailure[] = [];
+  const stderr = createStderr({
+    writer: createWriter({ fd: host.stderr.fd, onGone: ignore, onError: ignore }),
+    verbose: host.argv.includes("--verbose"),
+    redact: redaction.redact,
+    ...(host.stderr.isTerminal ? { columns: host.stderr.columns } : {}),
+  });
+  function crash(error: unknown): void {
+    stderr.error(error);
+    failures.push({ kind: "internal", message: errorMessage(error) });
+    host.abort({ kind: "internalError" });
+  }
+
+  host.onUncaught(crash);
   return {
     redaction,
     stdout: createWriter({
       fd: host.stdout.fd,
       onGone: () => host.abort({ kind: "readerGone" }),
-      onError: (error) => {
-        outputError = `stdout cannot be written: ${error.message}`;
+      onError(error) {
+        const message = `stdout cannot be written: ${error.message}`;
+        stderr.diagnostic(message);
+        failures.push({ kind: "output", message });
+        host.abort({ kind: "outputFailed" });
       },
     }),
-    stderr: createStderr({
-      writer: createWriter({ fd: host.stderr.fd, onGone: ignore, onError: ignore }),
-      verbose: host.argv.includes("--verbose"),
-      redact: redaction.redact,
-      ...(host.stderr.isTerminal ? { columns: host.stderr.columns } : {}),
-    }),
-    outputError: () => outputError,
+    stderr,
+    failures,
+    crash,
   };
 }
 
@@ -121,42 +142,43 @@ function empty(): RunOutcome {
   return { failures: [], finalText: "" };
 }
 
-function failed(error: unknown, host: Host): RunOutcome {
+/** What an exception makes of the run: an abort has its cause, a refusal its words, anything else is a fault here. */
+function caught(error: unknown, host: Host, console: Console): RunOutcome {
   if (host.signal.aborted) return empty();
-  if (error instanceof StartupError) return { ...empty(), refused: error.message };
-  return {
-    ...empty(),
-    failures: [{ kind: "internal", message: error instanceof Error ? error.message : String(error) }],
-  };
+  if (error instanceof StartupError) {
+    console.stderr.error(error);
+    return { ...empty(), refused: error.message };
+  }
+  console.crash(error);
+  return empty();
 }
 
 /** The outcome with what happened to the process itself. */
 function whole(outcome: RunOutcome, host: Host, console: Console): RunOutcome {
   const cause = host.cause();
-  const outputError = console.outputError();
   return {
     ...outcome,
     ...(cause?.kind === "signal" ? { signal: cause.signal } : {}),
     ...(cause?.kind === "readerGone" ? { readerGone: true } : {}),
-    failures:
-      outputError === undefined
-        ? outcome.failures
-        : [...outcome.failures, { kind: "output", message: outputError }],
+    failures: [...outcome.failures, ...console.failures],
   };
 }
 
-/** Says on stderr what the status alone does not. */
-function report(
-  { failures, terminal, limit, gateNotPassed, signal, readerGone }: RunOutcome,
-  stderr: Stderr,
-): void {
-  if (readerGone === true) return;
-  for (const { kind, message } of failures) if (kind !== "internal") stderr.diagnostic(message);
-  if (signal !== undefined) stderr.diagnostic(`ended by ${signal}`);
-  else if (terminal?.stopReason === "error" || terminal?.stopReason === "aborted")
-    stderr.diagnostic(terminal.errorMessage ?? "the model's reply ended in an error");
-  else if (terminal?.stopReason === "length")
-    stderr.diagnostic("the answer reached the model's output limit and may be incomplete");
+/** Says on stderr what neither the status nor an earlier line does. */
+function report(outcome: RunOutcome, host: Host, { stderr, failures }: Console): void {
+  const { terminal, gateNotPassed, limit } = outcome;
+  const cause = host.cause();
+  if (cause?.kind === "readerGone") return;
+  for (const { message } of outcome.failures) stderr.diagnostic(message);
+  if (cause?.kind === "signal") stderr.diagnostic(`ended by ${cause.signal}`);
+  else if (failures.length === 0) sayHowItEnded(terminal, stderr);
   if (gateNotPassed !== undefined) stderr.diagnostic(gateNotPassed);
   if (limit !== undefined) stderr.diagnostic(`stopped: ${limit.message}`);
+}
+
+function sayHowItEnded(terminal: RunOutcome["terminal"], { diagnostic }: Stderr): void {
+  const { stopReason, errorMessage: words = "the model's reply ended in an error" } = terminal ?? {};
+  if (stopReason === "error" || stopReason === "aborted") diagnostic(words);
+  if (stopReason === "length")
+    diagnostic("the answer reached the model's output limit and may be incomplete");
 }

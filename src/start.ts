@@ -147,9 +147,12 @@ function begin(beginning: Beginning): Run {
     prompts: beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
     sink,
     async close() {
-      for (const tool of tools) await tool.close?.();
-      await chosen.close();
-      store.close();
+      try {
+        for (const tool of tools) await tool.close?.();
+        await chosen.close();
+      } finally {
+        store.close();
+      }
     },
   };
 }

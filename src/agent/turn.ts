@@ -112,11 +112,19 @@ function fail(
 /** Says in a few words what ended the run, for messages and results that were cut. */
 export function abortWords(signal: AbortSignal): string {
   const reason: unknown = signal.reason;
-  if (typeof reason === "object" && reason !== null && "kind" in reason) {
-    if (reason.kind === "signal" && "signal" in reason) return `aborted by ${String(reason.signal)}`;
-    if (reason.kind === "readerGone") return "aborted: the reader of the output went away";
+  if (typeof reason !== "object" || reason === null || !("kind" in reason)) return "aborted";
+  switch (reason.kind) {
+    case "signal":
+      return "signal" in reason ? `aborted by ${String(reason.signal)}` : "aborted";
+    case "readerGone":
+      return "aborted: the reader of the output went away";
+    case "outputFailed":
+      return "aborted: the output could not be written";
+    case "internalError":
+      return "aborted by an internal error";
+    default:
+      return "aborted";
   }
-  return "aborted";
 }
 
 function tell(event: AssistantMessageEvent, deps: AskDeps): void {

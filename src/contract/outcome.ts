@@ -5,7 +5,11 @@ export type SignalName = "SIGHUP" | "SIGINT" | "SIGTERM";
 /** Why a run was told to end before its work was done: the reason of its AbortSignal. */
 export type AbortCause =
   | { readonly kind: "signal"; readonly signal: SignalName }
-  | { readonly kind: "readerGone" };
+  | { readonly kind: "readerGone" }
+  /** Stdout could not be written for another reason, so nobody would get the result. */
+  | { readonly kind: "outputFailed" }
+  /** An exception that nobody caught. */
+  | { readonly kind: "internalError" };
 
 /** A failure that makes the run's status 1 whatever the last message says. */
 export type RunFailure = {
