@@ -34,7 +34,7 @@ const host: Host = {
   },
   stdin: { kind: stdinKind(), stream: () => process.stdin },
   stdout: { fd: 1, isTerminal: isTerminal(1) },
-  stderr: { fd: 2, isTerminal: isTerminal(2), columns: () => process.stderr.columns ?? 80 },
+  stderr: { fd: 2, isTerminal: isTerminal(2), columns: terminalColumns },
   pid: process.pid,
   signal: controller.signal,
   cause: () => cause,
@@ -113,6 +113,11 @@ function stdinKind(): Stdin["kind"] {
 function isTerminal(fd: number): boolean {
   // Only a device can be one: for the rest there is no need to load node:tty.
   return statsOf(fd)?.isCharacterDevice() === true && process.getBuiltinModule("node:tty").isatty(fd);
+}
+
+function terminalColumns(): number {
+  // A terminal that nobody gave a size has 0.
+  return process.stderr.columns || 80;
 }
 
 function statsOf(fd: number): Stats | undefined {

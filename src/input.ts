@@ -67,57 +67,64 @@ export async function readPrompts(options: InputOptions): Promise<Prompt[]> {
 }
 
 async function readStdin(options: InputOptions): Promise<string> {
-  const { stdin, readStdin: when } = options;
+  const { stdin, readStdin: when, warn } = options;
   if (when === "never" || (stdin.kind === "none" && when !== "always")) return "";
-  const mayBeSilent = stdin.kind === "pipe" && when === "auto" && options.messages.length > 0;
-  const bytes = await drain(stdin.stream(), {
-    ...(mayBeSilent ? { firstByteMs: options.stdinTimeoutMs } : {}),
+  /** Then the run goes on without it when it cannot be had. */
+  const isOptional = when === "auto" && options.messages.length > 0;
+  const input = await drain(stdin.stream(), {
+    ...(isOptional && stdin.kind === "pipe" ? { firstByteMs: options.stdinTimeoutMs } : {}),
     signal: options.signal,
   });
-  if (bytes === undefined) {
-    options.warn(
-      `stdin is open but said nothing for ${options.stdinTimeoutMs} ms; going on without it ` +
-        "(--stdin waits for it, --no-stdin never looks)",
-    );
-    return "";
+  switch (input.kind) {
+    case "whole":
+      return toText(input.bytes);
+    case "silent":
+      warn(
+        `stdin is open but said nothing for ${options.stdinTimeoutMs} ms; going on without it ` +
+          "(--stdin waits for it, --no-stdin never looks)",
+      );
+      return "";
+    case "failed":
+      // nohup, for one, leaves a stdin that cannot be read.
+      if (!isOptional)
+        throw new StartupError(`stdin cannot be read (${input.message}); pass the message as an argument`);
+      warn(`stdin cannot be read (${input.message}); going on without it (--no-stdin never looks)`);
+      return "";
   }
+}
+
+function toText(bytes: Buffer): string {
   const text = bytes.toString("utf8").replace(/^\uFEFF/, "");
   return text.trim() === "" ? "" : text.replace(/\r?\n$/, "");
 }
 
-/** Reads to the end; undefined when the first byte took too long. Always lets go of the stream. */
+/** What came of reading stdin. `silent`: the first byte took too long. */
+type Input =
+  | { readonly kind: "whole"; readonly bytes: Buffer }
+  | { readonly kind: "silent" }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** Reads to the end. Always lets go of the stream. Rejects with the signal's reason when that is aborted. */
 function drain(
   stream: ReturnType<Stdin["stream"]>,
   { firstByteMs, signal }: { firstByteMs?: number; signal: AbortSignal },
-): Promise<Buffer | undefined> {
+): Promise<Input> {
   return new Promise((resolvePromise, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const end = (input: Input) => done(() => resolvePromise(input));
     const timer =
-      firstByteMs === undefined
-        ? undefined
-        : setTimeout(() => done(() => resolvePromise(undefined)), firstByteMs);
+      firstByteMs === undefined ? undefined : setTimeout(() => end({ kind: "silent" }), firstByteMs);
     const onAbort = () => done(() => reject(signal.reason));
     signal.addEventListener("abort", onAbort, { once: true });
     stream.on("data", (chunk: Buffer) => {
       clearTimeout(timer);
       chunks.push(chunk);
       size += chunk.length;
-      if (size > maxInputBytes)
-        done(() =>
-          reject(
-            new StartupError(
-              `stdin holds more than ${maxInputBytes} bytes; pass a file for the model to read instead`,
-            ),
-          ),
-        );
+      if (size > maxInputBytes) done(() => reject(tooLong()));
     });
-    stream.on("end", () => done(() => resolvePromise(Buffer.concat(chunks))));
-    stream.on("error", (error: Error) =>
-      done(() =>
-        reject(new StartupError(`stdin cannot be read (${error.message}); --no-stdin goes on without it`)),
-      ),
-    );
+    stream.on("end", () => end({ kind: "whole", bytes: Buffer.concat(chunks) }));
+    stream.on("error", ({ message }: Error) => end({ kind: "failed", message }));
     if (signal.aborted) onAbort();
 
     function done(settle: () => void): void {
@@ -127,6 +134,12 @@ function drain(
       settle();
     }
   });
+}
+
+function tooLong(): StartupError {
+  return new StartupError(
+    `stdin holds more than ${maxInputBytes} bytes; pass a file for the model to read instead`,
+  );
 }
 
 async function readAttachment(file: string, cwd: string): Promise<{ text: string; image?: ImageContent }> {
