@@ -1,9 +1,10 @@
 import { BaseAnthropic } from "@anthropic-ai/sdk/client";
 import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema";
 import type { JsonObject } from "../contract/json.ts";
-import type { Model, ProviderRequest } from "../contract/provider.ts";
+import type { ProviderRequest } from "../contract/provider.ts";
 import type { AdapterDeps, CreateAdapter } from "./adapter.ts";
 import { toDeltas } from "./anthropic-messages-deltas.ts";
+import { toAnthropicHeaders } from "./anthropic-messages-headers.ts";
 import { toParams } from "./anthropic-messages-params.ts";
 import { toProviderError } from "./http-error.ts";
 import { createRequestFetch, toRequestHeaders } from "./request-fetch.ts";
@@ -32,11 +33,12 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
   const { model } = request;
   const { apiKey } = deps.credentials;
   const { fetch, settle } = createRequestFetch(deps.fetch, signal);
+  const headers = toRequestHeaders(model, toAnthropicHeaders(model.baseUrl, apiKey));
   const client = new BaseAnthropic({
-    // The SDK wants a key, or looks for one in the environment and in files.
-    apiKey: apiKey ?? "none",
+    // The SDK wants a key, or looks for one in the environment and in files; ours is in the headers.
+    apiKey: "none",
     baseURL: model.baseUrl,
-    fetch: (url, init) => fetch(url, { ...init, headers: toHeaders(model, apiKey, init?.headers) }),
+    fetch: (url, init) => fetch(url, { ...init, headers }),
     maxRetries: 0,
     timeout: noTimeoutMs,
     logLevel: "off",
@@ -46,14 +48,6 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
   // Not `messages.create`: that one writes warnings about old models to the console.
   const body = toWellFormedJson(toParams(withStrictSchema(request)));
   return settle(client.post("/v1/messages", { body, stream: true }).asResponse());
-}
-
-/** The version of the API is the one that the SDK speaks. */
-function toHeaders(model: Model, apiKey: string | undefined, ofSdk: RequestInit["headers"]): Headers {
-  return toRequestHeaders(model, {
-    "anthropic-version": new Headers(ofSdk).get("anthropic-version") ?? "2023-06-01",
-    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-  });
 }
 
 /** The API takes a subset of JSON Schema; what cannot be brought to it is left to the check of the answer. */

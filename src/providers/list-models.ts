@@ -1,6 +1,7 @@
 import { errorMessage } from "../contract/errors.ts";
 import { isJsonObject } from "../contract/json.ts";
 import type { Credentials, ProviderFetch } from "./adapter.ts";
+import { toAnthropicHeaders } from "./anthropic-messages-headers.ts";
 import type { ModelFacts } from "./catalog.ts";
 import type { KnownProvider } from "./known-providers.ts";
 import { createRedactor } from "./redact.ts";
@@ -45,7 +46,7 @@ function request({ api, baseUrl }: KnownProvider, { apiKey }: Credentials) {
   if (api === "anthropic-messages") {
     return {
       url: `${baseUrl}/v1/models?limit=1000`,
-      headers: { "anthropic-version": "2023-06-01", ...(apiKey !== undefined && { "x-api-key": apiKey }) },
+      headers: toAnthropicHeaders(baseUrl, apiKey),
     };
   }
   return {

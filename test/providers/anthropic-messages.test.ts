@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { ProviderError } from "../../src/contract/errors.ts";
 import type { ProviderFetch } from "../../src/providers/adapter.ts";
 import { createAnthropicMessages } from "../../src/providers/anthropic-messages.ts";
+import { toAnthropicHeaders } from "../../src/providers/anthropic-messages-headers.ts";
 import {
   ask,
   gather,
@@ -44,16 +45,43 @@ test("a request goes to the messages endpoint with the key, and with nothing of 
       authorization: "Bearer test-key",
       "content-type": "application/json",
       "user-agent": "base-context",
+      "x-api-key": "test-key",
       "x-team": "a",
     },
   });
+});
+
+test.each([
+  ["a key to Anthropic", "https://api.anthropic.com", "sk-ant-api03-1", { "x-api-key": "sk-ant-api03-1" }],
+  [
+    "a login's token",
+    "https://api.anthropic.com",
+    "sk-ant-oat01-1",
+    { authorization: "Bearer sk-ant-oat01-1" },
+  ],
+  [
+    "a key to a gateway, in both ways",
+    "https://gateway.example/anthropic",
+    "k",
+    { "x-api-key": "k", authorization: "Bearer k" },
+  ],
+  ["no key", "https://api.anthropic.com", undefined, {}],
+])("%s proves who asks", (_, baseUrl, apiKey, expected) => {
+  const { "anthropic-version": version, ...proof } = toAnthropicHeaders(baseUrl, apiKey);
+  expect({ version, proof }).toEqual({ version: "2023-06-01", proof: expected });
 });
 
 test("without a key no authorization is sent, whatever the environment holds", async () => {
   vi.stubEnv("ANTHROPIC_API_KEY", "from-env");
   const fetch = replyingFetch(stream);
   await gather(createAnthropicMessages({ credentials: {}, fetch }), testRequest(model));
-  expect(fetch.sent[0]?.headers.authorization).toBeUndefined();
+  expect(Object.keys(fetch.sent[0]?.headers ?? {}).sort()).toEqual([
+    "accept",
+    "anthropic-version",
+    "content-type",
+    "user-agent",
+    "x-team",
+  ]);
 });
 
 test("half a character in the history is replaced before it is sent", async () => {
