@@ -29,20 +29,13 @@ export async function findCredentials(
   provider: KnownProvider,
   sources: CredentialSources,
 ): Promise<Credentials> {
-  const { env, apiKey } = sources;
-  if (apiKey !== undefined) return { apiKey: checkKey(apiKey, "--api-key") };
-  if (provider.apiKey !== undefined)
-    return { apiKey: await configuredKey(provider, provider.apiKey, sources) };
-  if (usesCodexLogin(provider)) {
-    const found = await readCodexLogin(env);
-    if (found) return found;
-  } else {
-    const name = provider.keyEnv.find((candidate) => env[candidate]?.trim());
-    const value = name === undefined ? undefined : env[name];
-    if (name !== undefined && value !== undefined) return { apiKey: checkKey(value, name) };
-  }
-  if (provider.needsKey) throw new StartupError(missingKey(provider));
-  return {};
+  const given = await givenKey(provider, sources);
+  const found = usesCodexLogin(provider)
+    ? await findCodexLogin(sources.env, given)
+    : (given ?? environmentKey(provider, sources.env));
+  if (found === undefined && provider.needsKey) throw new StartupError(missingKey(provider));
+  const { source: _, ...credentials }: Credentials & { source?: string } = found ?? {};
+  return credentials;
 }
 
 /** Whether a provider could be asked, as far as can be told without running a command. */
@@ -51,11 +44,11 @@ export async function hasCredentials(
   { env, apiKey }: Pick<CredentialSources, "env" | "apiKey">,
 ): Promise<boolean> {
   if (provider.problem !== undefined) return false;
-  if (apiKey !== undefined && !usesCodexLogin(provider)) return true;
+  if (apiKey !== undefined) return true;
   if (provider.apiKey !== undefined) return !isUnset(provider.apiKey, env);
   if (!provider.needsKey) return true;
   if (usesCodexLogin(provider)) {
-    return (await readCodexLogin(env).catch(() => undefined)) !== undefined;
+    return (await findCodexLogin(env).catch(() => undefined)) !== undefined;
   }
   return provider.keyEnv.some((name) => env[name]?.trim());
 }
@@ -87,51 +80,64 @@ function isUnset(key: string, env: Env): boolean {
   return variable !== undefined && !env[variable]?.trim();
 }
 
-async function configuredKey(
+/** A key, and what to call the place that it came from. */
+type SourcedKey = { readonly apiKey: string; readonly source: string };
+
+async function givenKey(
   provider: KnownProvider,
-  configured: string,
-  { env, runCommand }: CredentialSources,
-): Promise<string> {
-  const text = configured.trim();
+  sources: CredentialSources,
+): Promise<SourcedKey | undefined> {
+  const { env, apiKey } = sources;
+  if (apiKey !== undefined) return toKey(apiKey, "--api-key");
+  if (provider.apiKey === undefined) return undefined;
+  const text = provider.apiKey.trim();
   const where = `apiKey of ${provider.name} in models.json`;
-  const missing = `no credentials for ${provider.name}: the command in ${where}`;
+  if (text.startsWith("!")) return toKey(await commandKey(provider, where, sources), where);
   const variable = namedVariable(text);
-  if (variable !== undefined) {
-    const value = env[variable]?.trim();
-    if (!value) throw new StartupError(missingKey(provider));
-    return checkKey(value, variable);
-  }
-  if (!text.startsWith("!")) return checkKey(text, where);
-  const { status, stdout } = await runCommand(text.slice(1), { timeoutMs: commandTimeoutMs });
-  if (status !== 0) {
-    const how =
-      status === undefined
-        ? `did not end within ${commandTimeoutMs / 1000} s`
-        : `ended with status ${status}`;
-    throw new StartupError(`${missing} ${how}`);
-  }
-  if (stdout.trim() === "") {
-    throw new StartupError(`${missing} printed nothing`);
-  }
-  return checkKey(stdout, where);
+  if (variable === undefined) return toKey(text, where);
+  const value = env[variable]?.trim();
+  if (!value) throw new StartupError(missingKey(provider));
+  return toKey(value, variable);
+}
+
+function environmentKey({ keyEnv }: KnownProvider, env: Env): SourcedKey | undefined {
+  const name = keyEnv.find((candidate) => env[candidate]?.trim());
+  return name === undefined ? undefined : toKey(env[name] ?? "", name);
+}
+
+/** What the `!command` of a provider prints. */
+async function commandKey(
+  { name, apiKey = "" }: KnownProvider,
+  where: string,
+  { runCommand }: CredentialSources,
+): Promise<string> {
+  const { status, stdout } = await runCommand(apiKey.trim().slice(1), { timeoutMs: commandTimeoutMs });
+  const failed = `no credentials for ${name}: the command in ${where}`;
+  if (status === undefined)
+    throw new StartupError(`${failed} did not end within ${commandTimeoutMs / 1000} s`);
+  if (status !== 0) throw new StartupError(`${failed} ended with status ${status}`);
+  if (stdout.trim() === "") throw new StartupError(`${failed} printed nothing`);
+  return stdout;
 }
 
 /** A key travels in a header, which takes neither line breaks nor what is beyond Latin-1. */
-function checkKey(key: string, where: string): string {
-  const trimmed = key.trim();
-  if (!/^[\x20-\x7e]+$/.test(trimmed)) {
-    throw new StartupError(
-      `${where} holds no usable key: it has line breaks or other special characters in it`,
-    );
-  }
-  return trimmed;
+function toKey(text: string, source: string): SourcedKey {
+  const apiKey = text.trim();
+  if (/^[\x20-\x7e]+$/.test(apiKey)) return { apiKey, source };
+  throw new StartupError(
+    `${source} holds no usable key: it is empty or has line breaks or other special characters in it`,
+  );
 }
 
-function usesCodexLogin({ api, name }: KnownProvider): boolean {
-  return name === "openai-codex" && api === "openai-codex-responses";
+function usesCodexLogin({ api }: KnownProvider): boolean {
+  return api === "openai-codex-responses";
 }
 
-async function readCodexLogin(env: Env): Promise<Credentials | undefined> {
-  const { readCodexCredentials } = await import("./openai-codex-credentials.ts");
-  return readCodexCredentials(env, (path) => readFile(path, "utf8").catch(() => undefined));
+async function findCodexLogin(env: Env, given?: SourcedKey): Promise<Credentials | undefined> {
+  const { findCodexCredentials } = await import("./openai-codex-credentials.ts");
+  return findCodexCredentials({
+    env,
+    given,
+    readFile: (path) => readFile(path, "utf8").catch(() => undefined),
+  });
 }

@@ -19,7 +19,7 @@ export type ModelSearch = {
   /** Where to look. */
   readonly providers: readonly KnownProvider[];
   /** Whether there are credentials for a provider, or it wants none. */
-  readonly isUsable: (provider: KnownProvider) => Promise<boolean>;
+  readonly isUsable: (provider: KnownProvider, how: { readonly isNamed: boolean }) => Promise<boolean>;
   /**
    * Asks the provider itself for its models; undefined where that must not be done. Throws a StartupError when there
    * are no credentials, another error when there is no answer.
@@ -105,7 +105,7 @@ async function choose(spec: string, matches: readonly Match[], search: ModelSear
 }
 
 async function keepUsable(matches: readonly Match[], { isUsable }: ModelSearch): Promise<Match[]> {
-  const usable = await Promise.all(matches.map(({ provider }) => isUsable(provider)));
+  const usable = await Promise.all(matches.map(({ provider, isNamed }) => isUsable(provider, { isNamed })));
   return matches.filter((_, index) => usable[index]);
 }
 

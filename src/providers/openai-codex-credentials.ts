@@ -4,26 +4,31 @@ import { isJsonObject, type JsonValue } from "../contract/json.ts";
 
 export type CodexCredentials = { readonly apiKey: string; readonly accountId?: string };
 
+/** A token that was given for the one run or in `models.json`, and where. */
+export type GivenToken = { readonly apiKey: string; readonly source: string };
+
+export type CodexSources = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Gives a file's text, undefined when there is no such file. */
+  readonly readFile: (path: string) => Promise<string | undefined>;
+  readonly given?: GivenToken | undefined;
+};
+
 /**
- * Finds the credentials of the Codex subscription: the environment's, else those that `codex login` left in
- * `$CODEX_HOME/auth.json` (`~/.codex` by default), which is only read. Gives undefined when there are none; throws a
- * StartupError when there are some that cannot be used.
- *
- * @param readFile Gives a file's text, undefined when there is no such file.
+ * Finds the credentials of the Codex subscription: a given token, else the environment's, else those that `codex login`
+ * left in `$CODEX_HOME/auth.json` (`~/.codex` by default), which is only read. `OPENAI_CODEX_ACCOUNT_ID` comes before
+ * the account of the login. Gives undefined when there are none; throws a StartupError when there are some that cannot
+ * be used.
  */
-export async function readCodexCredentials(
-  env: Readonly<Record<string, string | undefined>>,
-  readFile: (path: string) => Promise<string | undefined>,
-): Promise<CodexCredentials | undefined> {
+export async function findCodexCredentials(sources: CodexSources): Promise<CodexCredentials | undefined> {
+  const { env, given } = sources;
   const token = env.OPENAI_CODEX_TOKEN?.trim();
+  const found = given ?? (token ? { apiKey: token, source: "OPENAI_CODEX_TOKEN" } : await readLogin(sources));
+  if (found === undefined) return undefined;
+  const { source, ...credentials } = found;
+  refuseExpired(credentials.apiKey, source);
   const accountId = env.OPENAI_CODEX_ACCOUNT_ID?.trim();
-  if (token) return checked({ apiKey: token, ...(accountId && { accountId }) }, "OPENAI_CODEX_TOKEN");
-  const folder = env.CODEX_HOME || join(env.HOME ?? env.USERPROFILE ?? "", ".codex");
-  const path = join(folder, "auth.json");
-  const text = await readFile(path);
-  const tokens = text === undefined ? undefined : readTokens(text, path);
-  if (tokens === undefined) return undefined;
-  return checked({ ...tokens, ...(accountId && { accountId }) }, path);
+  return { ...credentials, ...(accountId && { accountId }) };
 }
 
 /** What a token says of itself; a token that is no JWT says nothing. */
@@ -45,9 +50,20 @@ export function readCodexToken(token: string): CodexToken {
   };
 }
 
-function checked(credentials: CodexCredentials, source: string): CodexCredentials {
-  const { expiresMs } = readCodexToken(credentials.apiKey);
-  if (expiresMs === undefined || expiresMs > Date.now()) return credentials;
+async function readLogin({
+  env,
+  readFile,
+}: CodexSources): Promise<(CodexCredentials & GivenToken) | undefined> {
+  const folder = env.CODEX_HOME || join(env.HOME || env.USERPROFILE || "", ".codex");
+  const source = join(folder, "auth.json");
+  const text = await readFile(source);
+  const tokens = text === undefined ? undefined : readTokens(text, source);
+  return tokens && { ...tokens, source };
+}
+
+function refuseExpired(token: string, source: string): void {
+  const { expiresMs } = readCodexToken(token);
+  if (expiresMs === undefined || expiresMs > Date.now()) return;
   throw new StartupError(
     `the Codex token in ${source} expired at ${new Date(expiresMs).toISOString()}; log in again with \`codex login\``,
   );

@@ -24,30 +24,23 @@ export const createOpenAICodex: CreateAdapter = ({ credentials, fetch }) => ({
   },
 });
 
-/** Throws a ProviderError of kind `auth` when the token cannot be used: there is no point in asking. */
+/** Throws a ProviderError of kind `auth` when the token has expired: there is no point in asking. */
 function toHeaders(
   { apiKey, accountId }: AdapterDeps["credentials"],
   { provider, sessionId }: { provider: string; sessionId: string },
 ): Record<string, string> {
-  if (apiKey === undefined) throw unusable(provider, "no token is set");
-  const token = readCodexToken(apiKey);
+  const token = apiKey === undefined ? {} : readCodexToken(apiKey);
   if (token.expiresMs !== undefined && token.expiresMs <= Date.now()) {
-    throw unusable(provider, `the token expired at ${new Date(token.expiresMs).toISOString()}`);
+    const when = new Date(token.expiresMs).toISOString();
+    throw new ProviderError("auth", `${provider}: the token expired at ${when}; log in with \`codex login\``);
   }
   const account = accountId ?? token.accountId;
   return {
-    authorization: `Bearer ${apiKey}`,
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
     ...(account !== undefined && { "chatgpt-account-id": account }),
     "openai-beta": "responses=experimental",
     originator: "base-context",
     session_id: sessionId,
     accept: "text/event-stream",
   };
-}
-
-function unusable(provider: string, why: string): ProviderError {
-  return new ProviderError(
-    "auth",
-    `${provider}: ${why}; log in with \`codex login\` or set OPENAI_CODEX_TOKEN`,
-  );
 }

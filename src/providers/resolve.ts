@@ -101,9 +101,13 @@ function createSearch(
   providers: readonly KnownProvider[],
 ): ModelSearch {
   const usable = new Map<KnownProvider, Promise<boolean>>();
-  const isUsable = (provider: KnownProvider) => {
+  const isUsable: ModelSearch["isUsable"] = (provider, { isNamed }) => {
     if (request.replay === true) return Promise.resolve(provider.problem === undefined);
-    const known = usable.get(provider) ?? hasCredentials(provider, toCredentialSources(request, sources));
+    const { apiKey, ...rest } = toCredentialSources(request, sources);
+    // A key is not taken for the subscription's token unless that is what was asked for.
+    const isForIt = isNamed || provider.name !== "openai-codex";
+    if (apiKey !== undefined && isForIt) return Promise.resolve(provider.problem === undefined);
+    const known = usable.get(provider) ?? hasCredentials(provider, rest);
     usable.set(provider, known);
     return known;
   };
@@ -183,7 +187,7 @@ async function findDefault(
   }
   for (const provider of providers.values()) {
     // A server on this machine that lists nothing may as well not run.
-    if (provider.defaultModel !== undefined && (await search.isUsable(provider)))
+    if (provider.defaultModel !== undefined && (await search.isUsable(provider, { isNamed: false })))
       return defaultOf(provider, search);
   }
   const broken = [...providers.values()].find(({ problem }) => problem !== undefined)?.problem;

@@ -36,6 +36,7 @@ function find({ name, custom, env = {}, apiKey, runCommand = noCommand }: Case) 
 }
 
 const baseUrl = "http://127.0.0.1:1/v1";
+const codex = { baseUrl, api: "openai-codex-responses" } as const;
 const env = { OPENAI_API_KEY: "from-env", OTHER: "\tfrom-other\n" };
 
 test.each<[string, Case, object]>([
@@ -70,6 +71,21 @@ test.each<[string, Case, object]>([
     { name: "openai-codex", env: { OPENAI_CODEX_TOKEN: "t", OPENAI_CODEX_ACCOUNT_ID: "a" } },
     { apiKey: "t", accountId: "a" },
   ],
+  [
+    "the Codex token for another server of that API",
+    { name: "mine", custom: codex, env: { OPENAI_CODEX_TOKEN: "t" } },
+    { apiKey: "t" },
+  ],
+  [
+    "its own key for such a server, with the account of the environment",
+    {
+      name: "mine",
+      custom: { ...codex, apiKey: "mine" },
+      env: { OPENAI_CODEX_TOKEN: "t", OPENAI_CODEX_ACCOUNT_ID: "a" },
+    },
+    { apiKey: "mine", accountId: "a" },
+  ],
+  ["nothing for such a server without a login", { name: "mine", custom: codex }, {}],
 ])("takes %s", async (_, given, expected) => {
   expect(await find(given)).toEqual(expected);
 });
@@ -93,7 +109,7 @@ test.each([
   [
     "prints two lines",
     { status: 0, stdout: "sk-secret\nsk-more" },
-    "apiKey of mine in models.json holds no usable key: it has line breaks or other special characters in it",
+    "apiKey of mine in models.json holds no usable key: it is empty or has line breaks or other special characters in it",
   ],
 ])("refuses a command that %s without showing what it printed", async (_, result, message) => {
   const given = { name: "mine", custom: { baseUrl, apiKey: "!pass" }, runCommand: async () => result };

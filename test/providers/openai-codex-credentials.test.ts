@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { StartupError } from "../../src/contract/errors.ts";
-import { readCodexCredentials } from "../../src/providers/openai-codex-credentials.ts";
+import { findCodexCredentials, type GivenToken } from "../../src/providers/openai-codex-credentials.ts";
 import { toToken } from "./openai-codex-tokens.ts";
 
 const later = toToken({ expires: new Date(Date.now() + 3_600_000) });
 const expired = toToken({ expires: new Date("2020-01-02T03:04:05Z") });
 
-function read(env: Record<string, string>, files: Record<string, string> = {}) {
-  return readCodexCredentials(env, async (path) => files[path]);
+function read(env: Record<string, string>, files: Record<string, string> = {}, given?: GivenToken) {
+  return findCodexCredentials({ env, readFile: async (path) => files[path], given });
 }
 
 function auth(tokens: unknown): string {
@@ -49,6 +49,16 @@ test.each([
   ],
 ])("credentials come from %s", async (_, env, files, expected) => {
   expect(await read(env, files)).toEqual(expected);
+});
+
+test("a given token comes before all others, with the account of the environment", async () => {
+  const env = { OPENAI_CODEX_TOKEN: "t", OPENAI_CODEX_ACCOUNT_ID: "b" };
+  const given = { apiKey: "g", source: "--api-key" };
+  expect(await read(env, {}, given)).toEqual({ apiKey: "g", accountId: "b" });
+  expect(await read({}, {}, given)).toEqual({ apiKey: "g" });
+  await expect(read({}, {}, { apiKey: expired, source: "--api-key" })).rejects.toThrow(
+    "--api-key expired at 2020-01-02",
+  );
 });
 
 test.each([
