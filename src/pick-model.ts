@@ -9,6 +9,7 @@ import type { Credentials, ProviderFetch } from "./providers/adapter.ts";
 import { openCatalog } from "./providers/catalog.ts";
 import { credentialEnvNames, isBuiltIn } from "./providers/endpoints.ts";
 import { createFetch } from "./providers/fetch.ts";
+import { isSecret } from "./providers/redact.ts";
 import { createProvider } from "./providers/registry.ts";
 import { type ChosenModel, chooseModel, type ModelRequest } from "./providers/resolve.ts";
 import { runKeyCommand } from "./run-key-command.ts";
@@ -18,6 +19,7 @@ export type PickedModel = {
   readonly model: Model;
   readonly provider: Provider;
   readonly thinkingLevel: ThinkingLevel;
+  /** What must not leave the process in any text. */
   readonly secrets: readonly string[];
   /** The environment variables that hold keys, so that tools do not get them. */
   readonly credentialEnv: readonly string[];
@@ -74,8 +76,14 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
 }
 
 function withProvider(chosen: ChosenModel, fetch: ProviderFetch, timeouts: Settings["timeouts"]) {
-  const { model, credentials, thinkingLevel, secrets } = chosen;
-  return { model, thinkingLevel, secrets, provider: lazyProvider(model, { credentials, fetch, timeouts }) };
+  const { model, credentials, thinkingLevel } = chosen;
+  return {
+    model,
+    thinkingLevel,
+    // A key like `x` would tear every text apart.
+    secrets: chosen.secrets.filter(isSecret),
+    provider: lazyProvider(model, { credentials, fetch, timeouts }),
+  };
 }
 
 function recorded(model: Model, { thinking = "off" }: Flags): ChosenModel {
