@@ -7,7 +7,7 @@ import type { Console } from "./main.ts";
 export async function runCommand(
   invocation: Extract<Invocation, { kind: "command" }>,
   host: Host,
-  { stdout }: Console,
+  { stdout, stderr }: Console,
 ): Promise<number> {
   const write = (text: string) => stdout.write(text);
   switch (invocation.name) {
@@ -19,7 +19,7 @@ export async function runCommand(
       const { createFetch } = await import("./providers/fetch.ts");
       if (invocation.action === "refresh")
         return commands.refreshModels(
-          { home, fetch: createFetch({ env: host.env }), signal: host.signal },
+          { home, env: host.env, fetch: createFetch({ env: host.env }), signal: host.signal },
           write,
         );
       return commands.listModels(
@@ -27,6 +27,7 @@ export async function runCommand(
           home,
           env: host.env,
           json: invocation.json,
+          warn: stderr.diagnostic,
           ...(invocation.search === undefined ? {} : { search: invocation.search }),
         },
         write,

@@ -49,18 +49,21 @@ export async function listModels(options: ListModelsOptions, write: Write): Prom
 export type RefreshModelsOptions = {
   /** The program's home folder. */
   readonly home: string;
+  /** `BASE_CONTEXT_CATALOG_URL` says where the catalog is, when not at its public address. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly fetch: ProviderFetch;
   readonly signal: AbortSignal;
 };
 
-const catalogUrl = "https://models.dev/api.json";
+const publicUrl = "https://models.dev/api.json";
 const timeoutMs = 60_000;
 
 /** Fetches the public catalog and keeps it in the home folder; gives the exit status. Throws a StartupError. */
 export async function refreshModels(options: RefreshModelsOptions, write: Write): Promise<number> {
-  const { home, signal } = options;
+  const { home, env, fetch, signal } = options;
   const path = homePaths(home).catalog;
-  const content = await download(options.fetch, signal);
+  const catalogUrl = env.BASE_CONTEXT_CATALOG_URL?.trim() || publicUrl;
+  const content = await download(catalogUrl, fetch, signal);
   const catalog = fromModelsDev(content);
   const count = Object.values(catalog).reduce((sum, models) => sum + Object.keys(models).length, 0);
   if (count === 0)
@@ -126,10 +129,10 @@ function price(dollars: number | undefined): string {
   return dollars === undefined ? "?" : String(Number(dollars.toPrecision(6)));
 }
 
-async function download(fetch: ProviderFetch, signal: AbortSignal): Promise<unknown> {
+async function download(catalogUrl: string, fetch: ProviderFetch, signal: AbortSignal): Promise<unknown> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const response = await withStatusCheck(fetch, "models.dev")(catalogUrl, { signal: limit });
+    const response = await withStatusCheck(fetch, "the model catalog")(catalogUrl, { signal: limit });
     return await response.json();
   } catch (error) {
     signal.throwIfAborted();

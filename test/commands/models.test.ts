@@ -107,7 +107,7 @@ describe("models refresh", () => {
     limit: { context: 10, output: 5 },
   };
   const refresh = (response: () => Response, signal = new AbortController().signal) =>
-    refreshModels({ home, fetch: async () => response(), signal }, write);
+    refreshModels({ home, env: {}, fetch: async () => response(), signal }, write);
 
   test("keeps the public catalog where only the user can read it", async () => {
     const umask = process.umask(0);
