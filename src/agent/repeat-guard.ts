@@ -8,6 +8,8 @@ export type RepeatGuard = {
   check(call: ToolCall, result: ToolResult): ToolResult;
   /** The call that was made too often, in words. */
   exceeded(): string | undefined;
+  /** Starts the count anew. */
+  reset(): void;
 };
 
 const remarkFrom = 3;
@@ -31,7 +33,12 @@ export function createRepeatGuard(): RepeatGuard {
     return { ...result, content: [...result.content, { type: "text", text }] };
   }
 
-  return { check, exceeded: () => tooOften };
+  function reset(): void {
+    counts.clear();
+    tooOften = undefined;
+  }
+
+  return { check, exceeded: () => tooOften, reset };
 }
 
 function digest(value: unknown): string {

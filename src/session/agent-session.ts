@@ -3,7 +3,13 @@ import { createRepeatGuard } from "../agent/repeat-guard.ts";
 import type { Settings } from "../contract/config.ts";
 import { errorMessage, type ProviderError } from "../contract/errors.ts";
 import type { Emit, SessionActionSnapshot } from "../contract/events.ts";
-import type { AgentMessage, AssistantMessage, CustomMessage, UserMessage } from "../contract/messages.ts";
+import type {
+  AgentMessage,
+  AssistantMessage,
+  BashExecutionMessage,
+  CustomMessage,
+  UserMessage,
+} from "../contract/messages.ts";
 import type { RunFailure, RunLimit, RunOutcome } from "../contract/outcome.ts";
 import type { Model, Provider, ProviderRequest, ThinkingLevel } from "../contract/provider.ts";
 import type { Tool } from "../contract/tool.ts";
@@ -65,6 +71,18 @@ export type AgentSession = {
   steer(text: string): void;
   /** Queues a text that is said when the agent would stop. */
   followUp(text: string): void;
+  /** Takes what would be said next at the end, for a prompt of its own: it came too late for the last one. */
+  takeQueued(): readonly string[];
+  /** Takes all that is queued. */
+  clearQueue(): readonly string[];
+  /** Ends the wait for the next attempt of a failed request. False when nothing waits. */
+  abortRetry(): boolean;
+  /** Keeps a command that the user ran: at once, or before the next request of the prompt that is at work. */
+  addMessage(message: BashExecutionMessage): void;
+  /** Tells that other work than a prompt is active while it is. */
+  during<T>(label: string, work: () => Promise<T>): Promise<T>;
+  /** Lets the next prompt stand for itself: what ended earlier ones is forgotten, unless it concerns the session's file. */
+  renew(): void;
   /** Changes the model or the level of what comes next. */
   choose(choice: Partial<ModelChoice>): void;
   choice(): ModelChoice;
@@ -91,6 +109,9 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   }));
   /** The messages of the prompt that is at work, without superseded attempts. */
   let added: AgentMessage[] = [];
+  let isPrompting = false;
+  /** What the user did meanwhile; it must not come between a call and its result. */
+  let waiting: BashExecutionMessage[] = [];
 
   function fail(kind: RunFailure["kind"], message: string): void {
     outcome.failures.push({ kind, message: redact(message) });
@@ -144,7 +165,13 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     warn: options.warn,
   });
 
+  function keepWaiting(): void {
+    for (const message of waiting) keep(() => store.append({ type: "message", message }));
+    waiting = [];
+  }
+
   async function beforeTurn(signal: AbortSignal): ReturnType<LoopDeps["beforeTurn"]> {
+    keepWaiting();
     const repeated = guard.exceeded();
     const limit: RunLimit | undefined =
       repeated === undefined ? options.limit?.() : { name: "repeated_call", message: repeated };
@@ -207,6 +234,7 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
 
   async function prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean> {
     added = [];
+    isPrompting = true;
     delete outcome.terminal;
     record(message);
     emit({ type: "agent_start" });
@@ -217,6 +245,8 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
       fail("internal", errorMessage(error));
     }
     retry.abandon();
+    isPrompting = false;
+    keepWaiting();
     actions.setActive(undefined);
     emit({ type: "agent_end", messages: added });
     await options.ready();
@@ -243,6 +273,27 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     return endedWell(outcome);
   }
 
+  async function during<T>(label: string, work: () => Promise<T>): Promise<T> {
+    actions.setActive({ kind: "session_command", phase: "running", label });
+    try {
+      return await work();
+    } finally {
+      actions.setActive(undefined);
+    }
+  }
+
+  function addMessage(message: BashExecutionMessage): void {
+    const { command, output } = message;
+    waiting.push({ ...message, command: redact(command), output: redact(output) });
+    if (!isPrompting) keepWaiting();
+  }
+
+  function renew(): void {
+    outcome.failures = outcome.failures.filter(({ kind }) => kind === "persistence");
+    delete outcome.limit;
+    guard.reset();
+  }
+
   function choose(next: Partial<ModelChoice>): void {
     const before = choice;
     choice = { ...choice, ...next };
@@ -259,6 +310,12 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     compact: context.compactNow,
     steer: actions.steer,
     followUp: actions.followUp,
+    takeQueued: () => actions.take("at_end"),
+    clearQueue: actions.clear,
+    abortRetry: retry.abortWait,
+    addMessage,
+    during,
+    renew,
     choose,
     choice: () => choice,
     actions: actions.snapshot,

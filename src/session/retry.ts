@@ -21,6 +21,8 @@ export type RetryDeps = {
 export type RetrySeries = {
   /** Waits for the next attempt's time. False when there is to be none, or the wait was aborted. */
   next(error: ProviderError, signal: AbortSignal): Promise<boolean>;
+  /** Ends the wait for the next attempt, so that there is none. False when nothing waits. */
+  abortWait(): boolean;
   /** Closes an open series: an attempt worked. */
   succeed(): void;
   /** Closes an open series: its last attempt was aborted. */
@@ -33,6 +35,7 @@ export type RetrySeries = {
 export function createRetrySeries(deps: RetryDeps): RetrySeries {
   const { settings, emit, redact } = deps;
   let attempt = 0;
+  let wait: AbortController | undefined;
 
   async function next(error: ProviderError, signal: AbortSignal): Promise<boolean> {
     const delayMs = retryDelayMs(error, attempt + 1, deps);
@@ -49,7 +52,10 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
       delayMs,
       errorMessage: message,
     });
-    if (await waitUnlessAborted(delayMs, signal)) return true;
+    wait = new AbortController();
+    const waited = await waitUnlessAborted(delayMs, AbortSignal.any([signal, wait.signal]));
+    wait = undefined;
+    if (waited) return true;
     close(false, `aborted while waiting to try again after: ${message}`);
     return false;
   }
@@ -64,7 +70,18 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
     close(false, redact(error.message));
   }
 
-  return { next, succeed: () => close(true), abandon: () => close(false, "the attempt was aborted"), fail };
+  function abortWait(): boolean {
+    wait?.abort();
+    return wait !== undefined;
+  }
+
+  return {
+    next,
+    abortWait,
+    succeed: () => close(true),
+    abandon: () => close(false, "the attempt was aborted"),
+    fail,
+  };
 }
 
 /** The wait before attempt 1, 2, 3 ... in milliseconds; undefined when there is to be no such attempt. */
