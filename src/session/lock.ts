@@ -1,17 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, linkSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
-import { getPriority, hostname } from "node:os";
-import { isJsonObject } from "../contract/json.ts";
+import { hostname } from "node:os";
 import { createPrivateFile, errorCode } from "./private-files.ts";
-
-/** Who holds a lock. A process is told from a later one with the same number by its start time and the boot. */
-export type LockHolder = {
-  readonly pid: number;
-  readonly host: string;
-  /** Clock ticks from boot to the process's start; absent where the system does not tell. */
-  readonly startTime?: string;
-  readonly bootId?: string;
-};
+import { identifyProcess, mayBeAlive, type ProcessIdentity, toProcessIdentity } from "./process-identity.ts";
 
 export type Lock = {
   /** Removes the lock. Does nothing the second time. */
@@ -23,11 +14,11 @@ const maxTries = 100;
 /** Somebody else holds the lock. */
 export class LockedError extends Error {
   override readonly name = "LockedError";
-  readonly holder: LockHolder;
+  readonly holder: ProcessIdentity;
   /** Whether the holder runs on this machine, so that it is known to be alive. */
   readonly local: boolean;
 
-  constructor(path: string, holder: LockHolder) {
+  constructor(path: string, holder: ProcessIdentity) {
     super(`${path} is held by process ${holder.pid} on ${holder.host}`);
     this.holder = holder;
     this.local = holder.host === hostname();
@@ -42,7 +33,7 @@ export class LockedError extends Error {
  * system's error when the file cannot be written.
  */
 export function acquireLock(path: string, pid: number): Lock {
-  const content = `${JSON.stringify(describe(pid))}\n`;
+  const content = `${JSON.stringify(identifyProcess(pid))}\n`;
   const own = `${path}.${pid}.${randomBytes(4).toString("hex")}`;
   try {
     writeWhole(own, content);
@@ -62,7 +53,7 @@ export function acquireLock(path: string, pid: number): Lock {
 }
 
 /** Who holds the lock now; undefined when nobody does, also when a dead process left it behind. */
-export function lockHolder(path: string): LockHolder | undefined {
+export function lockHolder(path: string): ProcessIdentity | undefined {
   const holder = toHolder(readText(path));
   return holder !== undefined && mayBeAlive(holder) ? holder : undefined;
 }
@@ -120,72 +111,13 @@ function refuseIfAlive(path: string): "gone" | "dead" {
   return "dead";
 }
 
-function mayBeAlive(holder: LockHolder): boolean {
-  if (holder.host !== hostname()) return true;
-  const boot = bootId();
-  if (holder.bootId !== undefined && boot !== undefined && holder.bootId !== boot) return false;
-  const started = startTime(holder.pid);
-  if (started === "ended") return false;
-  if (started !== undefined && holder.startTime !== undefined) return started === holder.startTime;
-  return processExists(holder.pid);
-}
-
-function describe(pid: number): LockHolder {
-  const boot = bootId();
-  const started = startTime(pid);
-  return {
-    pid,
-    host: hostname(),
-    ...(started === undefined ? {} : { startTime: started }),
-    ...(boot === undefined ? {} : { bootId: boot }),
-  };
-}
-
-/** A process's start; `ended` for one that is dead but not yet reaped; undefined when the system does not tell. */
-function startTime(pid: number): string | undefined {
-  const stat = readText(`/proc/${pid}/stat`);
-  if (stat === undefined) return undefined;
-  // The second field is the command in parentheses and may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return fields[0] === "Z" || fields[0] === "X" ? "ended" : fields[19];
-}
-
-function processExists(pid: number): boolean {
-  try {
-    getPriority(pid);
-    return true;
-  } catch (error) {
-    return !(isSystemError(error) && error.info.code === "ESRCH");
-  }
-}
-
-function isSystemError(error: unknown): error is Error & { info: { code: string } } {
-  return error instanceof Error && "info" in error && isJsonObject(error.info) && "code" in error.info;
-}
-
-function bootId(): string | undefined {
-  return readText("/proc/sys/kernel/random/boot_id")?.trim();
-}
-
-function toHolder(text: string | undefined): LockHolder | undefined {
+function toHolder(text: string | undefined): ProcessIdentity | undefined {
   if (text === undefined) return undefined;
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return toProcessIdentity(JSON.parse(text));
   } catch {
     return undefined;
   }
-  if (!isJsonObject(value)) return undefined;
-  const { pid, host, startTime, bootId } = value;
-  if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 0 || typeof host !== "string") {
-    return undefined;
-  }
-  return {
-    pid,
-    host,
-    ...(typeof startTime === "string" ? { startTime } : {}),
-    ...(typeof bootId === "string" ? { bootId } : {}),
-  };
 }
 
 function readText(path: string): string | undefined {
