@@ -153,14 +153,19 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   const context = createContextGuard({
     // The provider of whatever model is chosen by then.
     provider: { stream: (request, signal) => choice.provider.stream(request, signal) },
+    sessionId: store.header.id,
     store,
+    append(entry) {
+      keep(() => store.append(entry));
+      return store.leafId() ?? "";
+    },
     settings: options.settings.compaction,
     retry: options.settings.retry,
     emit,
     ledger,
     redact,
     now,
-    choice: () => choice,
+    model: () => choice.model,
     buildRequest,
     warn: options.warn,
   });
@@ -170,15 +175,21 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     waiting = [];
   }
 
-  async function beforeTurn(signal: AbortSignal): ReturnType<LoopDeps["beforeTurn"]> {
-    keepWaiting();
+  /** Whether a limit is reached; it is then part of the outcome. */
+  function isOver(): boolean {
     const repeated = guard.exceeded();
     const limit: RunLimit | undefined =
       repeated === undefined ? options.limit?.() : { name: "repeated_call", message: repeated };
     if (limit !== undefined) outcome.limit = limit;
-    if (signal.aborted || limit !== undefined) return "stop";
+    return limit !== undefined;
+  }
+
+  async function beforeTurn(signal: AbortSignal): ReturnType<LoopDeps["beforeTurn"]> {
+    keepWaiting();
+    if (isOver() || signal.aborted) return "stop";
     const stuck = await context.beforeRequest(signal);
-    if (signal.aborted) return "stop";
+    // A summary costs too.
+    if (isOver() || signal.aborted) return "stop";
     if (stuck !== undefined) return { errorMessage: stuck };
     actions.setActive({ kind: "turn", phase: "running" });
     return "go";
@@ -187,8 +198,9 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   async function onFailure(error: ProviderError, signal: AbortSignal): ReturnType<LoopDeps["onFailure"]> {
     if (error.kind === "overflow") {
       retry.fail(error);
-      const compacted = await context.onOverflow(error, signal);
-      if (compacted.kind === "failed") fail("compaction", compacted.message);
+      const compacted = await context.onOverflow(signal);
+      if (compacted.kind === "failed")
+        fail("compaction", `the context could not be made small enough: ${compacted.message}`);
       if (compacted.kind !== "done") return "give_up";
     } else if (!(await retry.next(error, signal))) return "give_up";
     // The attempt stays in the session file, but it is no part of what this prompt came to.

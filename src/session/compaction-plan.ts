@@ -8,6 +8,8 @@ export type CompactionLimits = {
   readonly keepRecentTokens: number;
   /** How much of the end can stay at most, in tokens. */
   readonly maxKeptTokens: number;
+  /** How much of one tool result is in a request at most. */
+  readonly maxResultTokens: number;
 };
 
 /** What a compaction will do. */
@@ -35,7 +37,7 @@ export function planCompaction(
   limits: CompactionLimits,
 ): CompactionPlan | undefined {
   const { earlier, start } = latestCompaction(entries);
-  const tokens = tokensFromEach(entries);
+  const tokens = tokensFromEach(entries, limits);
   const cut = findCutPoint(entries, { start, tokens, limits });
   const summarized = withoutSupersededAttempts(entries.slice(start, cut).flatMap(toAgentMessages));
   if (summarized.length === 0) return undefined;
@@ -127,13 +129,19 @@ function beginsTurn(entry: SessionEntry): boolean {
   return entry.type !== "message" || entry.message.role !== "assistant";
 }
 
-function tokensFromEach(entries: readonly SessionEntry[]): number[] {
+function tokensFromEach(entries: readonly SessionEntry[], limits: CompactionLimits): number[] {
   const tokens: number[] = [];
   let total = 0;
   for (const entry of entries.toReversed()) {
-    // An earlier summary is taken up by the new one.
-    if (entry.type !== "compaction") total += measureEntry(entry);
+    total += measure(entry, limits);
     tokens.push(total);
   }
   return tokens.reverse();
+}
+
+function measure(entry: SessionEntry, { maxResultTokens }: CompactionLimits): number {
+  // An earlier summary is taken up by the new one.
+  if (entry.type === "compaction") return 0;
+  const tokens = measureEntry(entry);
+  return isResult(entry) ? Math.min(tokens, maxResultTokens) : tokens;
 }

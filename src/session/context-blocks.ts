@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../contract/json.ts";
 import type { AssistantContent, AssistantMessage, ModelMessage, UserContent } from "../contract/messages.ts";
 import type { ContextTarget } from "./context.ts";
+import { maxResultTokens, shortenResult } from "./context-results.ts";
 
 /** Makes a message's blocks what the target takes. Gives no message when nothing is left; a tool result always stays. */
 export function forModel(message: ModelMessage, target: ContextTarget): ModelMessage[] {
@@ -10,7 +11,8 @@ export function forModel(message: ModelMessage, target: ContextTarget): ModelMes
       return content.length === 0 ? [] : [{ ...message, content }];
     }
     case "toolResult": {
-      const content = message.content.flatMap((block) => toUserBlock(block, target));
+      const whole = message.content.flatMap((block) => toUserBlock(block, target));
+      const content = shortenResult(whole, maxResultTokens(target));
       return [
         { ...message, content: content.length > 0 ? content : [{ type: "text", text: "(no output)" }] },
       ];

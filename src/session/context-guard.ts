@@ -1,11 +1,11 @@
-import type { ProviderError } from "../contract/errors.ts";
 import type { AssistantMessage } from "../contract/messages.ts";
-import type { Model, ProviderRequest, ThinkingLevel } from "../contract/provider.ts";
+import type { Model, ProviderRequest } from "../contract/provider.ts";
 import { type CompactionOutcome, type CompactorDeps, compact, compactionThreshold } from "./compaction.ts";
 import { estimateTokens } from "./estimate.ts";
 
 export type ContextGuardDeps = CompactorDeps & {
-  readonly choice: () => { readonly model: Model; readonly thinkingLevel: ThinkingLevel };
+  /** The model that is asked next. */
+  readonly model: () => Model;
   readonly buildRequest: () => ProviderRequest;
   /** Tells a person something, in one line. */
   readonly warn: (line: string) => void;
@@ -15,8 +15,8 @@ export type ContextGuardDeps = CompactorDeps & {
 export type ContextGuard = {
   /** Compacts when the next request would be too large. Gives why the work cannot go on, if it cannot. */
   beforeRequest(signal: AbortSignal): Promise<string | undefined>;
-  /** Compacts after the provider found a request too large. Gives how that went. */
-  onOverflow(error: ProviderError, signal: AbortSignal): Promise<CompactionOutcome>;
+  /** Compacts after the provider found a request too large; `off` when the settings say that nobody is to. */
+  onOverflow(signal: AbortSignal): Promise<CompactionOutcome | { readonly kind: "off" }>;
   /** Takes what a reply that worked says of the context's size. */
   onReply(message: AssistantMessage): void;
   /** Compacts because the user asks for it. */
@@ -31,19 +31,23 @@ export function createContextGuard(deps: ContextGuardDeps): ContextGuard {
   /** Tries since the context was last known to be small enough, and how many of them failed. */
   let tries = 0;
   let failed = 0;
-  let overflowed = false;
+  let hasOverflowed = false;
 
-  const threshold = () => compactionThreshold(deps.choice().model, deps.settings);
+  const threshold = () => compactionThreshold(deps.model(), deps.settings);
+
+  function measure(): number {
+    const { messages, systemPrompt, tools } = deps.buildRequest();
+    return estimateTokens(messages, systemPrompt, tools);
+  }
 
   async function beforeRequest(signal: AbortSignal): Promise<string | undefined> {
     if (!deps.settings.enabled) return undefined;
-    const { messages, systemPrompt, tools } = deps.buildRequest();
-    const tokens = estimateTokens(messages, systemPrompt, tools);
+    const tokens = measure();
     if (tokens <= threshold()) return undefined;
-    if (tries >= maxTries)
-      return mayGoOn(tokens) ? undefined : stuck(tokens, threshold(), deps.choice().model);
-    const outcome = await compact({ reason: "threshold", ...deps.choice(), willRetry: false }, deps, signal);
-    tries++;
+    if (tries >= maxTries) return mayGoOn(tokens) ? undefined : stuck(tokens, threshold(), deps.model());
+    const request = { reason: "threshold", model: deps.model(), tokensBefore: tokens } as const;
+    const outcome = await compact(request, deps, signal);
+    if (outcome.kind !== "nothing") tries++;
     if (outcome.kind === "failed") {
       failed++;
       deps.warn(`the context could not be compacted, going on without: ${outcome.message}`);
@@ -53,18 +57,22 @@ export function createContextGuard(deps: ContextGuardDeps): ContextGuard {
 
   /** Summaries that failed are put up with while half of the reserve is free. */
   function mayGoOn(tokens: number): boolean {
-    return failed > 0 && tokens <= (threshold() + deps.choice().model.contextWindow) / 2;
+    return failed > 0 && tokens <= (threshold() + deps.model().contextWindow) / 2;
   }
 
-  async function onOverflow(error: ProviderError, signal: AbortSignal): Promise<CompactionOutcome> {
-    if (overflowed || !deps.settings.enabled) return { kind: "failed", message: deps.redact(error.message) };
-    overflowed = true;
-    return compact({ reason: "overflow", ...deps.choice(), willRetry: true }, deps, signal);
+  async function onOverflow(signal: AbortSignal): ReturnType<ContextGuard["onOverflow"]> {
+    if (!deps.settings.enabled) return { kind: "off" };
+    if (hasOverflowed) return { kind: "failed", message: "it was compacted before and is still too large" };
+    hasOverflowed = true;
+    tries++;
+    return compact({ reason: "overflow", model: deps.model(), tokensBefore: measure() }, deps, signal);
   }
 
   function onReply({ usage }: AssistantMessage): void {
-    overflowed = false;
-    if (usage.totalTokens > threshold()) return;
+    hasOverflowed = false;
+    // A provider that reports nothing leaves only the estimate.
+    const tokens = usage.totalTokens > 0 ? usage.totalTokens : measure();
+    if (tokens > threshold()) return;
     tries = 0;
     failed = 0;
   }
@@ -74,7 +82,7 @@ export function createContextGuard(deps: ContextGuardDeps): ContextGuard {
     onOverflow,
     onReply,
     compactNow: (instructions, signal) =>
-      compact({ reason: "manual", ...deps.choice(), instructions, willRetry: false }, deps, signal),
+      compact({ reason: "manual", model: deps.model(), tokensBefore: measure(), instructions }, deps, signal),
   };
 }
 

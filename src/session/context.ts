@@ -8,15 +8,16 @@ import branchFrame from "./prompts/branch-frame.md";
 import compactionFrame from "./prompts/compaction-frame.md";
 
 /** What the messages are made for. */
-export type ContextTarget = Pick<Model, "api" | "provider" | "id" | "input">;
+export type ContextTarget = Pick<Model, "api" | "provider" | "id" | "input" | "contextWindow">;
 
 /**
  * Makes the messages of a request from a branch's entries, root first: the only place where they come from.
  *
  * They are valid whatever the entries are. Attempts that were tried again are left out, and a failed one that was not
  * keeps only its text. Every tool call has a unique id and its one result right behind its message, in call order.
- * No message and no block is empty, no text holds half a character, the first message is a user's, and opaque data
- * (signatures, hidden thinking) goes only to the model that it came from.
+ * No message and no block is empty, no text holds half a character, no tool result fills more than a share of the
+ * window, the first message is a user's, and opaque data (signatures, hidden thinking) goes only to the model that it
+ * came from.
  */
 export function toModelMessages(entries: readonly SessionEntry[], target: ContextTarget): ModelMessage[] {
   const attempts = withoutSupersededAttempts(contextMessages(entries)).map(textOnlyWhenFailed);

@@ -1,11 +1,10 @@
 import { toUsage } from "../agent/accumulate.ts";
 import { ProviderError } from "../contract/errors.ts";
-import type { AgentMessage, Usage } from "../contract/messages.ts";
-import type { Model, Provider, ProviderRequest, TokenCounts } from "../contract/provider.ts";
+import { type AgentMessage, type Usage, zeroUsage } from "../contract/messages.ts";
+import type { Model, Provider, ProviderRequest } from "../contract/provider.ts";
 import { summaryPrompt } from "./compaction-prompt.ts";
-import { measureMessage } from "./estimate.ts";
+import { measureText } from "./estimate.ts";
 import { type RetrySettings, retryDelayMs, waitUnlessAborted } from "./retry.ts";
-import type { SessionStore } from "./store.ts";
 import type { UsageLedger, UsagePurpose } from "./usage.ts";
 
 export type SummarizeRequest = {
@@ -14,14 +13,13 @@ export type SummarizeRequest = {
   readonly instructions?: string | undefined;
   readonly splitsTurn?: boolean;
   readonly model: Model;
-  /** How much of the conversation the request may hold, in tokens. */
-  readonly maxInputTokens: number;
   readonly purpose: Extract<UsagePurpose, "compaction" | "branch_summary">;
 };
 
 export type SummarizeDeps = {
   readonly provider: Provider;
-  readonly store: SessionStore;
+  /** The key of the provider's prompt cache. */
+  readonly sessionId: string;
   readonly retry: RetrySettings;
   readonly ledger: UsageLedger;
   readonly redact: (text: string) => string;
@@ -30,37 +28,33 @@ export type SummarizeDeps = {
 
 export type Summary = {
   readonly text: string;
+  /** Of the request that worked. */
   readonly usage: Usage;
-  /** About how many tokens the summary stands for. */
-  readonly tokensBefore: number;
 };
 
-/** A summary is never longer than this, in tokens. */
-const maxSummaryTokens = 8192;
-/** How often the input is halved when the request itself is larger than the context. */
-const maxHalvings = 3;
-
 /**
- * Has the model sum up messages, with the input bounded to what it can take. Faults that pass are tried again, an
- * overflow with half of the input. Throws a ProviderError, or the signal's reason.
+ * Has the model sum up messages, with input and output bounded to what it can take. Faults that pass are tried again,
+ * an overflow with half of the input. Throws a ProviderError, or the signal's reason.
  */
 export async function summarize(
   request: SummarizeRequest,
   deps: SummarizeDeps,
   signal: AbortSignal,
 ): Promise<Summary> {
-  const maxTokens = Math.min(maxSummaryTokens, request.model.maxTokens);
-  let inputTokens = Math.max(500, request.maxInputTokens - maxTokens, Math.floor(request.maxInputTokens / 2));
+  const { model } = request;
+  const maxTokens = maxSummaryTokens(model);
+  let inputTokens = Math.floor(model.contextWindow * (1 - marginShare)) - maxTokens;
   let retries = 0;
   for (let halvings = 0; ; ) {
+    const asked = toRequest(request, { inputTokens, maxTokens }, deps);
     try {
-      return await ask(toRequest(request, { inputTokens, maxTokens }, deps), { request, deps }, signal);
+      return await ask(asked, request.purpose, { deps, signal });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ProviderError)) throw error;
-      if (error.kind === "overflow" && halvings < maxHalvings) {
-        halvings++;
-        inputTokens = Math.floor(inputTokens / 2);
+      if (error.kind === "overflow" && halvings++ < maxHalvings) {
+        // Of what was sent, which may have been far less than the bound.
+        inputTokens = Math.floor(Math.min(inputTokens, measureRequest(asked)) / 2);
         continue;
       }
       const delayMs = retryDelayMs(error, ++retries, { settings: deps.retry, random: Math.random });
@@ -70,10 +64,20 @@ export async function summarize(
   }
 }
 
+/** The share of the window that is left free because tokens are only estimated. */
+const marginShare = 0.1;
+/** How often the input is halved when the request itself is larger than the context. */
+const maxHalvings = 4;
+
+/** What a model thinks counts too. */
+function maxSummaryTokens({ reasoning, maxTokens, contextWindow }: Model): number {
+  return Math.min(reasoning ? 16_384 : 8192, maxTokens, Math.floor(contextWindow / 4));
+}
+
 function toRequest(
   { messages, earlierSummary, instructions, splitsTurn, model }: SummarizeRequest,
   { inputTokens, maxTokens }: { inputTokens: number; maxTokens: number },
-  { store, now }: SummarizeDeps,
+  { sessionId, now }: SummarizeDeps,
 ): ProviderRequest {
   const { systemPrompt, message } = summaryPrompt(
     {
@@ -85,39 +89,39 @@ function toRequest(
     },
     now(),
   );
-  return {
-    model,
-    systemPrompt,
-    messages: [message],
-    tools: [],
-    thinkingLevel: "off",
-    maxTokens,
-    sessionId: store.header.id,
-  };
+  return { model, systemPrompt, messages: [message], tools: [], thinkingLevel: "off", maxTokens, sessionId };
+}
+
+function measureRequest({ systemPrompt, messages }: ProviderRequest): number {
+  return measureText(systemPrompt) + measureText(messages.map(({ content }) => content).join(""));
 }
 
 async function ask(
   request: ProviderRequest,
-  { request: { messages, model, purpose }, deps }: { request: SummarizeRequest; deps: SummarizeDeps },
-  signal: AbortSignal,
+  purpose: SummarizeRequest["purpose"],
+  { deps, signal }: { deps: SummarizeDeps; signal: AbortSignal },
 ): Promise<Summary> {
+  const { model } = request;
   let text = "";
-  let tokens: TokenCounts | undefined;
-  let complete = false;
+  let calls = 0;
+  let isComplete = false;
+  let usage = zeroUsage();
   try {
     for await (const event of deps.provider.stream(request, signal)) {
       if (event.type === "text_delta") text += event.delta;
-      else if (event.type === "usage") tokens = event.tokens;
-      else if (event.type === "end") complete = true;
+      else if (event.type === "toolcall_start") calls++;
+      else if (event.type === "usage") usage = toUsage(event.tokens, model);
+      else if (event.type === "end") isComplete = true;
       signal.throwIfAborted();
     }
   } finally {
-    if (tokens !== undefined) deps.ledger.add(model, purpose, toUsage(tokens, model));
+    deps.ledger.add(model, purpose, usage);
   }
+  if (!isComplete) throw new ProviderError("protocol", `${model.provider} ended its reply without an end`);
   const clean = deps.redact(text.toWellFormed()).trim();
-  if (!complete || clean === "")
-    throw new ProviderError("protocol", `${model.provider} sent an empty summary`);
-  const usage = toUsage(tokens ?? { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, model);
-  const tokensBefore = messages.reduce((sum, message) => sum + measureMessage(message), 0);
-  return { text: clean, usage, tokensBefore };
+  if (clean !== "") return { text: clean, usage };
+  // A model that calls tools which it was not offered does so again.
+  throw new ProviderError("protocol", `${model.provider} answered without a summary`, {
+    transient: calls === 0,
+  });
 }

@@ -14,7 +14,11 @@ import { assistant, call, chain, message, result, text, user } from "./samples.t
 const long = "x".repeat(400);
 const ask = message(user(long));
 const answer = message(assistant([text(long)]));
-const limits = (keepRecentTokens: number, maxKeptTokens = 1_000_000) => ({ keepRecentTokens, maxKeptTokens });
+const limits = (keepRecentTokens: number, maxKeptTokens = 1_000_000) => ({
+  keepRecentTokens,
+  maxKeptTokens,
+  maxResultTokens: 1000,
+});
 
 function step(id: string, words = long): NewEntry[] {
   return [message(assistant([call(id)])), message(result(id, words))];
@@ -101,7 +105,13 @@ describe("the plan of a compaction", () => {
         const plan = planCompaction(entries, limits(keep));
         if (plan === undefined) return;
         const at = entries.findIndex(({ id }) => id === plan.firstKeptEntryId);
-        const target = { api: "openai-completions", provider: "p", id: "m", input: ["text"] } as const;
+        const target = {
+          api: "openai-completions",
+          provider: "p",
+          id: "m",
+          input: ["text"],
+          contextWindow: 9000,
+        } as const;
         const compacted = chain([...added, compaction(plan.firstKeptEntryId ?? "none")]);
         const before = toModelMessages(entries, target).filter(isRealResult);
         const after = toModelMessages(compacted, target).filter(isRealResult);

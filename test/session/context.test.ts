@@ -16,6 +16,7 @@ const target: ContextTarget = {
   provider: "p",
   id: "m",
   input: ["text", "image"],
+  contextWindow: 128_000,
 };
 
 function build(entries: readonly NewEntry[], changes: Partial<ContextTarget> = {}): ModelMessage[] {
