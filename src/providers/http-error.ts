@@ -19,7 +19,9 @@ export type FailedReply = {
 export function toHttpError(reply: FailedReply): ProviderError {
   const nowMs = Date.now();
   const facts = readErrorText(reply.body, nowMs);
-  const statusText = reply.statusText ? ` ${oneLine(reply.statusText, 60)}` : "";
+  // Servers that have no words for a status say so.
+  const isNamed = reply.statusText && !/^(?:unknown|-)?$/i.test(reply.statusText);
+  const statusText = isNamed ? ` ${oneLine(reply.statusText ?? "", 60)}` : "";
   const headerMs = readRetryAfterMs(reply.header, nowMs);
   const location = reply.status < 400 ? reply.header("location") : null;
   return toError(facts, {
