@@ -61,7 +61,10 @@ export type RpcCommandName = keyof RpcCommands;
 
 /** What the `data` of a response holds, by command; undefined: there is none. */
 export type RpcResults = {
-  prompt: RpcQueued;
+  prompt: RpcQueued & {
+    /** What a session command (`/session`) has to say; that is answered when it has ended. */
+    readonly output?: string;
+  };
   steer: RpcQueued;
   follow_up: RpcQueued;
   abort: {

@@ -79,6 +79,7 @@ export type AgentSession = {
   abortRetry(): boolean;
   /** Keeps a command that the user ran: at once, or before the next request of the prompt that is at work. */
   addMessage(message: BashExecutionMessage): void;
+  rename(name: string): void;
   /** Tells that other work than a prompt is active while it is. */
   during<T>(label: string, work: () => Promise<T>): Promise<T>;
   /** Lets the next prompt stand for itself: what ended earlier ones is forgotten, unless it concerns the session's file. */
@@ -265,9 +266,13 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     return endedWell(outcome);
   }
 
+  function rename(name: string): void {
+    keep(() => store.append({ type: "session_info", name }));
+  }
+
   const commandDeps = (signal: AbortSignal): CommandDeps => ({
     compact: (instructions) => context.compactNow(instructions, signal),
-    rename: (name) => keep(() => store.append({ type: "session_info", name })),
+    rename,
     describe: () =>
       describeSession({ store, ledger, model: choice.model, thinkingLevel: choice.thinkingLevel }),
     changeModel: async (id) => choose(await options.chooseModel(id)),
@@ -326,6 +331,7 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     clearQueue: actions.clear,
     abortRetry: retry.abortWait,
     addMessage,
+    rename,
     during,
     renew,
     choose,

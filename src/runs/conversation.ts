@@ -1,0 +1,166 @@
+import { errorMessage } from "../contract/errors.ts";
+import type { ImageContent, UserMessage } from "../contract/messages.ts";
+import type { RunFailure, RunOutcome } from "../contract/outcome.ts";
+import type { AgentSession } from "../session/agent-session.ts";
+import type { SessionCommand } from "../session/slash-commands.ts";
+import type { RpcCommandInfo } from "./protocol.ts";
+
+/** What one message asks for: the model's work, or a command of the session. */
+export type RunPrompt =
+  | { readonly kind: "message"; readonly message: UserMessage }
+  | ({ readonly kind: "command" } & SessionCommand);
+
+/** A session with what belongs to it. */
+export type OpenedSession = {
+  readonly session: AgentSession;
+  /** Absolute; where the tools work. */
+  readonly cwd: string;
+  /** Reads a message of the user: a template, a skill or a session command when it starts with a slash. */
+  toPrompt(text: string, images: readonly ImageContent[]): RunPrompt;
+  /** What such a message may start with. */
+  commands(): readonly RpcCommandInfo[];
+  /** Tells the session's header; called once, before any event of the session. */
+  begin(): void;
+  /** Ends the tools' processes and closes the file. Throws a PersistenceError. */
+  close(): Promise<void>;
+};
+
+/** What is at work: at most one of these at a time. */
+export type WorkKind = "prompt" | "command" | "compaction" | "switch";
+
+/** Work was asked for while other work is done, or when the run is about to end. */
+export class BusyError extends Error {
+  override readonly name = "BusyError";
+}
+
+/** The one place that work on a run's session goes through, whoever asks for it: the program itself or its clients. */
+export type Conversation = {
+  /** The session of now; `replace` changes it. */
+  current(): OpenedSession;
+  active(): WorkKind | undefined;
+  /**
+   * Runs a prompt to its end, and then what was queued too late for it. Gives whether all of it ended well. Its first
+   * event is told before this returns. Throws (rejects with) a BusyError.
+   */
+  run(prompt: RunPrompt): Promise<boolean>;
+  /** Does other work on the session; `label` is told in `session_action_update`. Rejects with a BusyError. */
+  during<T>(kind: "command" | "compaction", label: string, work: Work<T>): Promise<T>;
+  /** Ends what is at work and takes all that is queued. Resolves when it has ended. */
+  abort(): Promise<{ readonly aborted: boolean; readonly dropped: readonly string[] }>;
+  /** Puts another session in this one's place. When `open` rejects, this one goes on. */
+  replace(open: () => Promise<OpenedSession>): Promise<void>;
+  /** Resolves when nothing is at work. */
+  idle(): Promise<void>;
+  /** What the exit status depends on: the session's outcome, and earlier sessions that could not be written. */
+  outcome(): RunOutcome;
+  /** Ends the tools and closes the session. No work can be started any more. */
+  close(): Promise<void>;
+};
+
+type Work<T> = (signal: AbortSignal) => Promise<T>;
+
+export type ConversationOptions = {
+  readonly opened: OpenedSession;
+  /** Aborted when the run is to end early. */
+  readonly signal: AbortSignal;
+  /** Prompts come one by one from a client: the outcome is that of the last one. */
+  readonly isServed: boolean;
+};
+
+const busyWith: Readonly<Record<WorkKind, string>> = {
+  prompt: "a prompt is running",
+  command: "a session command is running",
+  compaction: "a compaction is running",
+  switch: "another session is being opened",
+};
+
+/** Makes the conversation of a run, on the session that it starts with. */
+export function createConversation(options: ConversationOptions): Conversation {
+  let current = options.opened;
+  const lost: RunFailure[] = [];
+  let isClosed = false;
+  let work: { kind: WorkKind; controller: AbortController; done: Promise<void> } | undefined;
+
+  async function start<T>(kind: WorkKind, run: Work<T>): Promise<T> {
+    if (work !== undefined) throw new BusyError(busyWith[work.kind]);
+    if (isClosed) throw new BusyError("the run is ending");
+    const controller = new AbortController();
+    const follow = () => controller.abort(options.signal.reason);
+    if (options.signal.aborted) follow();
+    options.signal.addEventListener("abort", follow, { once: true });
+    let finish = () => {};
+    const done = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    work = { kind, controller, done };
+    if (options.isServed) current.session.renew();
+    try {
+      return await run(controller.signal);
+    } finally {
+      options.signal.removeEventListener("abort", follow);
+      work = undefined;
+      finish();
+    }
+  }
+
+  function run(prompt: RunPrompt): Promise<boolean> {
+    return start(prompt.kind === "message" ? "prompt" : "command", async (signal) => {
+      const { session } = current;
+      let endedWell =
+        prompt.kind === "command"
+          ? await session.command(prompt, signal)
+          : await session.prompt(prompt.message, signal);
+      while (endedWell && !signal.aborted && session.actions().queuedCount > 0) {
+        for (const text of session.takeQueued()) {
+          const content = signal.aborted || !endedWell ? undefined : text;
+          if (content === undefined) break;
+          endedWell = await session.prompt({ role: "user", content, timestamp: Date.now() }, signal);
+        }
+      }
+      return endedWell && !signal.aborted;
+    });
+  }
+
+  async function abort(): ReturnType<Conversation["abort"]> {
+    const dropped = current.session.clearQueue();
+    if (work === undefined) return { aborted: false, dropped };
+    const { controller, done } = work;
+    controller.abort({ kind: "request" });
+    await done;
+    return { aborted: true, dropped };
+  }
+
+  function replace(open: () => Promise<OpenedSession>): Promise<void> {
+    return start("switch", async () => {
+      const next = await open();
+      lost.push(...current.session.outcome().failures.filter(({ kind }) => kind === "persistence"));
+      try {
+        await current.close();
+      } catch (error) {
+        lost.push({ kind: "persistence", message: errorMessage(error) });
+      }
+      current = next;
+      current.begin();
+    });
+  }
+
+  return {
+    current: () => current,
+    active: () => work?.kind,
+    run,
+    during: (kind, label, run) => start(kind, (signal) => current.session.during(label, () => run(signal))),
+    abort,
+    replace,
+    async idle() {
+      while (work !== undefined) await work.done;
+    },
+    outcome() {
+      const outcome = current.session.outcome();
+      return lost.length === 0 ? outcome : { ...outcome, failures: [...lost, ...outcome.failures] };
+    },
+    close() {
+      isClosed = true;
+      return current.close();
+    },
+  };
+}
