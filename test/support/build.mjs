@@ -56,6 +56,7 @@ async function bundle() {
       minify,
       entryFileNames: "[name].js",
       chunkFileNames: "[name].js",
+      plugins: [{ name: "late-builtins", renderChunk: requireLate }],
       codeSplitting: {
         groups: [
           { name: "start", tags: ["$initial"] },
@@ -71,4 +72,20 @@ async function bundle() {
     input: { index: "src/index.ts" },
     output: { dir: fresh, format: "esm", entryFileNames: "[name].mjs" },
   });
+}
+
+/**
+ * Puts the `require` of each of Node's modules where it is used, so that a start loads only those that it uses: all of
+ * them together cost a quarter of the time to the session header. Those that Node itself has loaded stay where they are.
+ */
+function requireLate(code) {
+  const declaration = /^(?:let|const) (node_(?!fs\b|path\b)\w+) = (require\("node:[\w/]+"\));\n/gm;
+  const late = new Map();
+  const rest = code.replace(declaration, (line, name, call) => {
+    // A default import wraps the module and gives the name a new value.
+    if (new RegExp(`^${name} = `, "m").test(code)) return line;
+    late.set(name, call);
+    return "";
+  });
+  return rest.replace(/\bnode_\w+\b/g, (name) => late.get(name) ?? name);
 }
