@@ -24,6 +24,10 @@ export type Flags = {
   /** An id, a unique prefix of one, or a path; so is `fork`. */
   resume?: string;
   fork?: string;
+  /** The entry to go on from: an id, a unique prefix of one, or a label. */
+  branch?: string;
+  branchSummary: boolean;
+  repair: boolean;
   name?: string;
   record?: string;
   replay?: string;
@@ -62,6 +66,8 @@ export function defaultFlags(): Flags {
     noContextFiles: false,
     noSession: false,
     continue: false,
+    branchSummary: false,
+    repair: false,
     offline: false,
     verbose: false,
     stdin: "auto",
@@ -204,6 +210,22 @@ export const optionGroups: readonly OptionGroup[] = [
         help: "Start a new session with the history of another",
         set: word("fork"),
       },
+      {
+        name: "--branch",
+        value: "<entry>",
+        help: "Go on from an earlier entry of that session",
+        set: word("branch"),
+      },
+      {
+        name: "--branch-summary",
+        help: "With --branch: have what is left behind summed up",
+        set: on("branchSummary"),
+      },
+      {
+        name: "--repair",
+        help: "Move damaged lines out of the session's file",
+        set: on("repair"),
+      },
       { name: "--name", value: "<text>", help: "A name for the session", set: word("name") },
       { name: "--session-dir", value: "<dir>", help: "Where sessions are kept", set: text("sessionDir") },
       { name: "--no-session", help: "Keep nothing on disk", set: on("noSession") },
@@ -250,11 +272,23 @@ export const exclusiveOptions: readonly (readonly [string, string])[] = [
   ["--record", "--replay"],
 ];
 
+/** Options that mean nothing without one of others. */
+const dependentOptions: readonly (readonly [option: string, needs: readonly string[]])[] = [
+  ["--branch", ["--continue", "--resume", "--fork"]],
+  ["--branch-summary", ["--branch"]],
+  ["--repair", ["--continue", "--resume"]],
+];
+
 /** Checks what only the whole of the options can tell. */
 export function checkTogether(flags: Flags, given: ReadonlySet<string>): void {
   for (const [one, other] of exclusiveOptions) {
     if (given.has(one) && given.has(other)) {
       throw new StartupError(`${one} and ${other} exclude each other: give only one of them`);
+    }
+  }
+  for (const [option, needs] of dependentOptions) {
+    if (given.has(option) && !needs.some((other) => given.has(other))) {
+      throw new StartupError(`${option} needs ${needs.join(" or ")}`);
     }
   }
   if (flags.jsonDeltas && flags.mode !== "json") {

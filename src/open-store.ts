@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { StartupError } from "./contract/errors.ts";
 import type { Flags } from "./flags-options.ts";
+import { goBack, type LeftBranch } from "./session/branch-summary.ts";
 import { findSession, latestSession } from "./session/session-index.ts";
 import type { SessionStore } from "./session/store.ts";
 import { forkSession } from "./session/store-fork.ts";
@@ -27,7 +28,7 @@ export function openStore(
     return forkSession({ source, folder, pid, persist, warn, ...(flags.cwd === undefined ? {} : { cwd }) });
   }
   const path = flags.resume === undefined ? continued(flags, folder, cwd) : findSession(folder, flags.resume);
-  return path === undefined ? undefined : openSession({ path, pid, persist, warn });
+  return path === undefined ? undefined : openSession({ path, pid, persist, repair: flags.repair, warn });
 }
 
 function continued(flags: Flags, folder: string, cwd: string): string | undefined {
@@ -38,6 +39,13 @@ function continued(flags: Flags, folder: string, cwd: string): string | undefine
       `there is no session of ${cwd} to continue; leave out --continue, or name one with --resume`,
     );
   return path;
+}
+
+/** Goes back to the entry that `--branch` names; gives what is left behind when that is to be summed up. */
+export function leftBranch(store: SessionStore, flags: Flags): LeftBranch | undefined {
+  if (flags.branch === undefined) return undefined;
+  const left = goBack(store, flags.branch);
+  return flags.branchSummary ? left : undefined;
 }
 
 /** The absolute folder that a run works in: the chosen one, else where the program was started. */

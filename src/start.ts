@@ -13,9 +13,10 @@ import type { Host } from "./host.ts";
 import { type Prompt, readPrompts } from "./input.ts";
 import { checkLastMessageFile } from "./last-message.ts";
 import type { Console } from "./main.ts";
-import { openStore, recordedFolder, workingFolder } from "./open-store.ts";
+import { leftBranch, openStore, recordedFolder, workingFolder } from "./open-store.ts";
 import { type PickedModel, pickModel } from "./pick-model.ts";
 import { type AgentSession, createAgentSession } from "./session/agent-session.ts";
+import type { LeftBranch } from "./session/branch-summary.ts";
 import type { SessionCommand } from "./session/slash-commands.ts";
 import { createSession, type SessionStore } from "./session/store.ts";
 import { createDeltaSink } from "./sinks/deltas.ts";
@@ -32,9 +33,10 @@ export type Run = {
   close(): Promise<void>;
 };
 
-/** What one message of the command line asks for: the model's work, or a command of the session. */
+/** What the command line asks for: the model's work, a command of the session, or the summary of a branch that is left. */
 export type RunPrompt =
   | { readonly kind: "message"; readonly message: UserMessage }
+  | { readonly kind: "branch_summary"; readonly left: LeftBranch }
   | ({ readonly kind: "command" } & SessionCommand);
 
 type RunInvocation = Extract<Invocation, { kind: "run" }>;
@@ -65,6 +67,7 @@ export async function startRun(invocation: RunInvocation, host: Host, console: C
   const opened = openStore(flags, { folder, cwd: startFolder, pid: host.pid, warn });
   const undo: (() => void | Promise<void>)[] = [() => opened?.close()];
   try {
+    const left = opened && leftBranch(opened, flags);
     const cwd = flags.cwd === undefined && opened !== undefined ? recordedFolder(opened) : startFolder;
     const settings = cwd === startFolder ? startSettings : await settingsOf(cwd);
     const chosen = await pickModel({ flags, host, home, settings, saved: opened?.settings(), warn });
@@ -82,7 +85,7 @@ export async function startRun(invocation: RunInvocation, host: Host, console: C
       images: settings.images,
     });
     const store = opened ?? createSession({ folder, cwd, pid: host.pid, persist: !flags.noSession });
-    return begin({ flags, host, console, settings, home, cwd, prompts, chosen, tools, store, warn });
+    return begin({ flags, host, console, settings, home, cwd, prompts, left, chosen, tools, store, warn });
   } catch (error) {
     for (const step of undo) await step();
     throw error;
@@ -97,6 +100,8 @@ type Beginning = {
   readonly home: string;
   readonly cwd: string;
   readonly prompts: readonly Prompt[];
+  /** What `--branch` leaves behind, when it is to be summed up. */
+  readonly left: LeftBranch | undefined;
   readonly chosen: PickedModel;
   readonly tools: readonly Tool[];
   readonly store: SessionStore;
@@ -144,7 +149,10 @@ function begin(beginning: Beginning): Run {
   const sources: PromptSources = { folders: configFolders(home, cwd), warn };
   return {
     session,
-    prompts: beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
+    prompts: [
+      ...(beginning.left === undefined ? [] : [{ kind: "branch_summary" as const, left: beginning.left }]),
+      ...beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
+    ],
     sink,
     async close() {
       try {

@@ -1,6 +1,7 @@
 import { type LoopDeps, runLoop } from "../agent/loop.ts";
 import { createRepeatGuard } from "../agent/repeat-guard.ts";
 import type { Settings } from "../contract/config.ts";
+import type { NewEntry } from "../contract/entries.ts";
 import { errorMessage, type ProviderError } from "../contract/errors.ts";
 import type { Emit, SessionActionSnapshot } from "../contract/events.ts";
 import type {
@@ -11,9 +12,16 @@ import type {
   UserMessage,
 } from "../contract/messages.ts";
 import type { RunFailure, RunLimit, RunOutcome } from "../contract/outcome.ts";
-import type { Model, Provider, ProviderRequest, ThinkingLevel } from "../contract/provider.ts";
+import {
+  type Model,
+  type Provider,
+  type ProviderRequest,
+  type ThinkingLevel,
+  thinkingLevels,
+} from "../contract/provider.ts";
 import type { Tool } from "../contract/tool.ts";
 import { createSessionActions } from "./actions.ts";
+import { type LeftBranch, sumUpBranch } from "./branch-summary.ts";
 import { createCallIds } from "./call-ids.ts";
 import type { CompactionOutcome } from "./compaction.ts";
 import { toModelMessages } from "./context.ts";
@@ -65,6 +73,8 @@ export type AgentSession = {
   prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean>;
   /** Runs a session command, as `prompt` does a prompt. */
   command(command: SessionCommand, signal: AbortSignal): Promise<boolean>;
+  /** Sums up a branch that was left, as `prompt` runs a prompt. */
+  sumUp(left: LeftBranch, signal: AbortSignal): Promise<boolean>;
   /** Summarises the older part of the context now. */
   compact(instructions: string | undefined, signal: AbortSignal): Promise<CompactionOutcome>;
   /** Queues a text that is said after the running turn's tool calls, before the next request. */
@@ -151,21 +161,24 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     };
   }
 
-  const context = createContextGuard({
+  const summaries = {
     // The provider of whatever model is chosen by then.
-    provider: { stream: (request, signal) => choice.provider.stream(request, signal) },
+    provider: { stream: (request, signal) => choice.provider.stream(request, signal) } satisfies Provider,
     sessionId: store.header.id,
-    store,
-    append(entry) {
+    append(entry: NewEntry) {
       keep(() => store.append(entry));
       return store.leafId() ?? "";
     },
-    settings: options.settings.compaction,
     retry: options.settings.retry,
-    emit,
     ledger,
     redact,
     now,
+  };
+  const context = createContextGuard({
+    ...summaries,
+    store,
+    settings: options.settings.compaction,
+    emit,
     model: () => choice.model,
     buildRequest,
     warn: options.warn,
@@ -275,19 +288,60 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     rename,
     describe: () =>
       describeSession({ store, ledger, model: choice.model, thinkingLevel: choice.thinkingLevel }),
-    changeModel: async (id) => choose(await options.chooseModel(id)),
-    changeThinking: (thinkingLevel) => choose({ thinkingLevel }),
+    label,
+    changeModel: async (id) => choose(withLevel(await options.chooseModel(id), id, choice)),
+    changeThinking(thinkingLevel) {
+      if (choice.model.reasoning || thinkingLevel === "off") choose({ thinkingLevel });
+      else options.warn(`${choice.model.id} does not reason: going on without /thinking ${thinkingLevel}`);
+    },
     exportTo: options.exportTo,
   });
 
   async function command(asked: SessionCommand, signal: AbortSignal): Promise<boolean> {
-    actions.setActive({ kind: "session_command", phase: "running", label: `/${asked.name}` });
-    const result = await runSessionCommand(asked, commandDeps(signal));
-    actions.setActive(undefined);
+    await during(`/${asked.name}`, async () => {
+      const result = await runSessionCommand(asked, commandDeps(signal));
+      if (!result.ok) fail("session_command", result.message);
+      else if (result.output !== "") say(asked.name, result.output);
+    });
     await options.ready();
-    outcome.finalText = result.ok ? result.output : "";
-    if (!result.ok) fail("session_command", result.message);
     return endedWell(outcome);
+  }
+
+  /** Tells what a command has to say, which the model does not see. */
+  function say(command: string, output: string): void {
+    outcome.finalText = output;
+    keep(() => store.append({ type: "custom", customType: "session_command", data: { command, output } }));
+    tell({
+      role: "custom",
+      customType: "session_command",
+      content: output,
+      display: true,
+      details: { command },
+      timestamp: now(),
+    });
+  }
+
+  function label(text: string): boolean {
+    const target = store.branch().findLast(({ type }) => type === "message");
+    if (target !== undefined) keep(() => store.append({ type: "label", targetId: target.id, label: text }));
+    return target !== undefined;
+  }
+
+  async function sumUp(left: LeftBranch, signal: AbortSignal): Promise<boolean> {
+    await during("--branch-summary", async () => {
+      const summary = await sumUpBranch(left, { ...summaries, model: choice.model }, signal);
+      if (summary.kind === "done") tell(summary.message);
+      if (summary.kind === "nothing") options.warn("nothing is left behind, so there is nothing to sum up");
+      if (summary.kind === "failed")
+        fail("session_command", `what is left behind could not be summed up: ${summary.message}`);
+    });
+    await options.ready();
+    return endedWell(outcome);
+  }
+
+  function tell(message: AgentMessage): void {
+    emit({ type: "message_start", message });
+    emit({ type: "message_end", message });
   }
 
   async function during<T>(label: string, work: () => Promise<T>): Promise<T> {
@@ -324,6 +378,7 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   return {
     prompt,
     command,
+    sumUp,
     compact: context.compactNow,
     steer: actions.steer,
     followUp: actions.followUp,
@@ -348,7 +403,14 @@ export function finalText(message: AssistantMessage): string {
   return message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
+/** A level that the user chose goes on with the next model, unless that is chosen with its own. */
+function withLevel(next: ModelChoice, id: string, { model, thinkingLevel }: ModelChoice): ModelChoice {
+  const isExplicit = thinkingLevels.some((level) => id.endsWith(`:${level}`));
+  return isExplicit || !next.model.reasoning || !model.reasoning ? next : { ...next, thinkingLevel };
+}
+
+/** A session that cannot be written any more can still give its answers. */
 function endedWell({ failures, limit, terminal }: RunOutcome): boolean {
-  if (failures.length > 0 || limit !== undefined) return false;
+  if (failures.some(({ kind }) => kind !== "persistence") || limit !== undefined) return false;
   return terminal?.stopReason !== "error" && terminal?.stopReason !== "aborted";
 }

@@ -47,11 +47,16 @@ export function scanSession(descriptor: number, size: number, options: ScanOptio
   return walk(lines(), size, { leafId }) ?? walk(lines(), size, { leafId, ids: allIds(lines()) }) ?? fail();
 }
 
+/** What the lines of a session's file say of themselves, last first; the head of a damaged one is undefined. */
+export function entryHeads(descriptor: number, size: number): Generator<HeadLine, void, undefined> {
+  return headsBackward(descriptor, size, readHead);
+}
+
 const strictBytes = 4 << 20;
 const branchSettings: ReadonlySet<string> = new Set(["model_change", "thinking_level_change"]);
 const fileSettings: ReadonlySet<string> = new Set(["session_info"]);
 
-type HeadLine = LineSpan & { readonly head: EntryHead | undefined };
+export type HeadLine = LineSpan & { readonly head: EntryHead | undefined };
 
 /** The lines after the header that are not blank, last first. */
 function* headsBackward(

@@ -9,6 +9,8 @@ export type SessionCommand = { readonly name: string; readonly args: string };
 export type CommandDeps = {
   readonly compact: (instructions: string | undefined) => Promise<CompactionOutcome>;
   readonly rename: (name: string) => void;
+  /** Labels the latest message, for `--branch`. False when there is none. */
+  readonly label: (text: string) => boolean;
   /** Facts about the session for a person. */
   readonly describe: () => string;
   /** Throws with words that a person can act on. */
@@ -45,6 +47,10 @@ const commands: Readonly<Record<string, Run>> = {
     if (args === "") return fail("/name needs a name, for instance /name fix the login");
     rename(args);
     return done;
+  },
+  label: async (args, { label }) => {
+    if (args === "") return fail("/label needs a text, for instance /label before the rewrite");
+    return label(args) ? done : fail("/label: there is no message to label yet");
   },
   session: async (_, { describe }) => ({ ok: true, output: describe() }),
   model: async (args, { changeModel }) => {
@@ -85,7 +91,7 @@ function unknown(name: string): string {
   const [near] = nearest(name, sessionCommandNames, 1);
   const hint =
     near === undefined ? `the commands are /${sessionCommandNames.join(", /")}` : `did you mean /${near}?`;
-  return `there is no command /${name}; ${hint} Pass -- before a message that starts with a slash`;
+  return `there is no command /${name}: ${hint} (pass -- before a message that starts with a slash)`;
 }
 
 function fail(message: string): CommandResult {

@@ -6,6 +6,7 @@ import { errorMessage, PersistenceError, StartupError } from "../contract/errors
 import type { SessionHeader } from "../contract/events.ts";
 import { applyEntry, type LoadedBranch, readBranch, type SessionSettings, unknownEntry } from "./branch.ts";
 import { sessionVersion } from "./entry-schema.ts";
+import { entriesInMemory, entriesOfFile, findEntryId } from "./find-entry.ts";
 import { acquireLock, type Lock } from "./lock.ts";
 import { makePrivateFolder } from "./private-files.ts";
 import { createSessionFile, type SessionFile } from "./session-file.ts";
@@ -33,11 +34,12 @@ export type SessionStore = {
    */
   append(entry: NewEntry): SessionEntry;
   /**
-   * Makes an earlier entry the leaf: what is appended next is another branch.
+   * Makes an earlier entry the leaf: what is appended next is another branch. The entry is named by its id, the unique
+   * beginning of one, or its label.
    *
    * @throws StartupError when the session has no such entry.
    */
-  moveTo(entryId: string): void;
+  moveTo(entry: string): void;
   /** Closes the file and gives the lock back. Does nothing the second time. Throws a PersistenceError as `append`. */
   close(): void;
 };
@@ -177,11 +179,9 @@ export function toStore({ header, now, disk, loaded }: StoreParts): SessionStore
     leafId: () => leafId,
     settings: () => settings,
     append,
-    moveTo(entryId) {
+    moveTo(entry) {
       const target =
-        disk !== undefined && writing
-          ? readBranch(disk.file.descriptor(), disk.file.size(), entryId)
-          : inMemory(known, entryId, settings);
+        disk !== undefined && writing ? onDisk(disk.file, entry) : inMemory(known, entry, settings);
       branch = [...target.entries];
       ({ leafId, settings } = target);
     },
@@ -208,16 +208,23 @@ function closeDisk({ file, lock }: SessionDisk, mayFail: boolean): void {
   }
 }
 
+function onDisk(file: SessionFile, entry: string): LoadedBranch {
+  const descriptor = file.descriptor();
+  const entryId = findEntryId(entriesOfFile(descriptor, file.size()), entry);
+  return readBranch(descriptor, file.size(), entryId);
+}
+
 function inMemory(
   known: ReadonlyMap<string, SessionEntry>,
-  entryId: string,
+  wanted: string,
   settings: SessionSettings,
 ): LoadedBranch {
+  const entryId = findEntryId(entriesInMemory(known.values()), wanted);
   const entries: SessionEntry[] = [];
   for (let entry = known.get(entryId); entry !== undefined; entry = known.get(entry.parentId ?? "")) {
     entries.push(entry);
   }
-  if (entries.length === 0) throw unknownEntry(entryId);
+  if (entries.length === 0) throw unknownEntry(wanted);
   entries.reverse();
   const { name } = settings;
   const ownSettings = entries.reduce(applyEntry, name === undefined ? {} : { name });
