@@ -12,23 +12,17 @@ import type {
   UserMessage,
 } from "../contract/messages.ts";
 import type { RunFailure, RunLimit, RunOutcome } from "../contract/outcome.ts";
-import {
-  type Model,
-  type Provider,
-  type ProviderRequest,
-  type ThinkingLevel,
-  thinkingLevels,
-} from "../contract/provider.ts";
+import type { Model, Provider, ProviderRequest, ThinkingLevel } from "../contract/provider.ts";
 import type { Tool } from "../contract/tool.ts";
 import { createSessionActions } from "./actions.ts";
-import { type LeftBranch, sumUpBranch } from "./branch-summary.ts";
+import type { LeftBranch } from "./branch-summary.ts";
 import { createCallIds } from "./call-ids.ts";
 import type { CompactionOutcome } from "./compaction.ts";
 import { toModelMessages } from "./context.ts";
 import { createContextGuard } from "./context-guard.ts";
-import { describeSession } from "./describe.ts";
 import { createRetrySeries } from "./retry.ts";
-import { type CommandDeps, runSessionCommand, type SessionCommand } from "./slash-commands.ts";
+import { createSessionWork } from "./session-work.ts";
+import type { SessionCommand } from "./slash-commands.ts";
 import type { SessionStore } from "./store.ts";
 import { createUsageLedger, type UsageLedger } from "./usage.ts";
 
@@ -283,65 +277,23 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     keep(() => store.append({ type: "session_info", name }));
   }
 
-  const commandDeps = (signal: AbortSignal): CommandDeps => ({
-    compact: (instructions) => context.compactNow(instructions, signal),
+  const work = createSessionWork({
+    ...summaries,
+    ...options,
+    compact: context.compactNow,
     rename,
-    describe: () =>
-      describeSession({ store, ledger, model: choice.model, thinkingLevel: choice.thinkingLevel }),
-    label,
-    changeModel: async (id) => choose(withLevel(await options.chooseModel(id), id, choice)),
-    changeThinking(thinkingLevel) {
-      if (choice.model.reasoning || thinkingLevel === "off") choose({ thinkingLevel });
-      else options.warn(`${choice.model.id} does not reason: going on without /thinking ${thinkingLevel}`);
+    choice: () => choice,
+    choose,
+    fail: (message) => fail("session_command", message),
+    answer(text) {
+      outcome.finalText = text;
     },
-    exportTo: options.exportTo,
   });
 
-  async function command(asked: SessionCommand, signal: AbortSignal): Promise<boolean> {
-    await during(`/${asked.name}`, async () => {
-      const result = await runSessionCommand(asked, commandDeps(signal));
-      if (!result.ok) fail("session_command", result.message);
-      else if (result.output !== "") say(asked.name, result.output);
-    });
+  async function run(label: string, job: () => Promise<void>): Promise<boolean> {
+    await during(label, job);
     await options.ready();
     return endedWell(outcome);
-  }
-
-  /** Tells what a command has to say, which the model does not see. */
-  function say(command: string, output: string): void {
-    outcome.finalText = output;
-    keep(() => store.append({ type: "custom", customType: "session_command", data: { command, output } }));
-    tell({
-      role: "custom",
-      customType: "session_command",
-      content: output,
-      display: true,
-      details: { command },
-      timestamp: now(),
-    });
-  }
-
-  function label(text: string): boolean {
-    const target = store.branch().findLast(({ type }) => type === "message");
-    if (target !== undefined) keep(() => store.append({ type: "label", targetId: target.id, label: text }));
-    return target !== undefined;
-  }
-
-  async function sumUp(left: LeftBranch, signal: AbortSignal): Promise<boolean> {
-    await during("--branch-summary", async () => {
-      const summary = await sumUpBranch(left, { ...summaries, model: choice.model }, signal);
-      if (summary.kind === "done") tell(summary.message);
-      if (summary.kind === "nothing") options.warn("nothing is left behind, so there is nothing to sum up");
-      if (summary.kind === "failed")
-        fail("session_command", `what is left behind could not be summed up: ${summary.message}`);
-    });
-    await options.ready();
-    return endedWell(outcome);
-  }
-
-  function tell(message: AgentMessage): void {
-    emit({ type: "message_start", message });
-    emit({ type: "message_end", message });
   }
 
   async function during<T>(label: string, work: () => Promise<T>): Promise<T> {
@@ -377,8 +329,8 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
 
   return {
     prompt,
-    command,
-    sumUp,
+    command: (command, signal) => run(`/${command.name}`, () => work.command(command, signal)),
+    sumUp: (left, signal) => run("--branch-summary", () => work.sumUp(left, signal)),
     compact: context.compactNow,
     steer: actions.steer,
     followUp: actions.followUp,
@@ -401,12 +353,6 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
 /** The text of an answer, as text mode prints it. */
 export function finalText(message: AssistantMessage): string {
   return message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
-}
-
-/** A level that the user chose goes on with the next model, unless that is chosen with its own. */
-function withLevel(next: ModelChoice, id: string, { model, thinkingLevel }: ModelChoice): ModelChoice {
-  const isExplicit = thinkingLevels.some((level) => id.endsWith(`:${level}`));
-  return isExplicit || !next.model.reasoning || !model.reasoning ? next : { ...next, thinkingLevel };
 }
 
 /** A session that cannot be written any more can still give its answers. */
