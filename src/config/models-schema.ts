@@ -7,6 +7,7 @@ const price = number({ min: 0 });
 
 const compat = object({
   maxTokensField: oneOf(["max_tokens", "max_completion_tokens"]),
+  sendsMaxTokens: boolean,
   supportsDeveloperRole: boolean,
   supportsReasoningEffort: boolean,
   thinkingFormat: oneOf(["openai", "openrouter", "zai", "qwen", "deepseek", "none"]),

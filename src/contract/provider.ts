@@ -8,6 +8,8 @@ export type ThinkingLevel = (typeof thinkingLevels)[number];
 export type Compat = {
   /** Which field bounds the output. */
   maxTokensField?: "max_tokens" | "max_completion_tokens";
+  /** Whether every request says how much the model may write; else that is left to the server. */
+  sendsMaxTokens?: boolean;
   /** The system prompt's role for reasoning models: `developer` when true, else `system`. */
   supportsDeveloperRole?: boolean;
   /** Whether `reasoning_effort` is understood. */

@@ -108,6 +108,7 @@ function toPrices(value: JsonValue, where: string): Prices {
 
 const compatValues: Readonly<Record<keyof Compat, readonly JsonValue[]>> = {
   maxTokensField: ["max_tokens", "max_completion_tokens"],
+  sendsMaxTokens: [true, false],
   supportsDeveloperRole: [true, false],
   supportsReasoningEffort: [true, false],
   thinkingFormat: ["openai", "openrouter", "zai", "qwen", "deepseek", "none"],

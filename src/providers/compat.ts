@@ -27,6 +27,8 @@ export function resolveCompat({ api, provider, baseUrl, modelId, overrides }: Co
 /** What servers take that promise compatibility and no more. */
 const commonDialect: Compat = {
   maxTokensField: "max_tokens",
+  // A guess of ours that is too high would be refused.
+  sendsMaxTokens: false,
   supportsDeveloperRole: false,
   supportsReasoningEffort: true,
   thinkingFormat: "openai",
@@ -79,8 +81,9 @@ const dialects: Readonly<Record<string, Dialect>> = {
     requiresToolResultName: true,
     models: [[/magistral/i, { thinkingFormat: "none", supportsReasoningEffort: false }]],
   },
-  together: onlyGptOss,
-  fireworks: { reasoningRoundTripField: "reasoning_content" },
+  // Both cut a reply short when no limit is sent.
+  together: { ...onlyGptOss, sendsMaxTokens: true },
+  fireworks: { reasoningRoundTripField: "reasoning_content", sendsMaxTokens: true },
   cerebras: { ...onlyGptOss, maxTokensField: "max_completion_tokens" },
   huggingface: onlyGptOss,
   moonshotai: {

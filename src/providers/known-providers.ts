@@ -78,7 +78,11 @@ function toKnownProvider(name: string, { env, modelsFile, catalog }: KnownProvid
         ...connection,
         provider: name,
         modelId: id,
-        overrides: [custom.compat, own?.compat],
+        overrides: [
+          statesLimit(custom, own) ? { sendsMaxTokens: true } : undefined,
+          custom.compat,
+          own?.compat,
+        ],
       });
       return { id, provider: name, ...withoutName(connection), ...mergeFacts(id, facts, own), compat };
     },
@@ -102,6 +106,12 @@ function baseUrlOf(custom: CustomProvider, endpoint: Endpoint | undefined, env: 
   const fromEnv = endpoint?.baseUrlEnv === undefined ? undefined : env[endpoint.baseUrlEnv]?.trim();
   const baseUrl = custom.baseUrl ?? (fromEnv || endpoint?.baseUrl) ?? "";
   return baseUrl.replace(/\/+$/, "");
+}
+
+/** Whether the user said how much a model may write, or how to say so. */
+function statesLimit({ compat }: CustomProvider, own: CustomModel | undefined): boolean {
+  const fields = [own?.compat?.maxTokensField, compat?.maxTokensField];
+  return own?.maxTokens !== undefined || fields.some((field) => field !== undefined);
 }
 
 function mergeFacts(id: string, known: Partial<ModelFacts>, own: CustomModel | undefined) {

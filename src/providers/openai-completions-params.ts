@@ -8,7 +8,7 @@ import { toWellFormedJson } from "./well-formed.ts";
 export function toParams(request: ProviderRequest): JsonObject {
   const { model, tools, outputSchema } = request;
   const { compat } = model;
-  const maxTokens = request.maxTokens ?? (limitsShort.has(model.provider) ? model.maxTokens : undefined);
+  const maxTokens = request.maxTokens ?? (compat.sendsMaxTokens ? model.maxTokens : undefined);
   return toWellFormedJson({
     model: model.id,
     messages: toMessages(request.systemPrompt, request.messages, model),
@@ -22,12 +22,6 @@ export function toParams(request: ProviderRequest): JsonObject {
     ...(outputSchema !== undefined && takesSchema(request) && toResponseFormat(outputSchema)),
   });
 }
-
-/**
- * Providers that cut a reply short when no limit is sent. All others are left to theirs, which is what the model and
- * the context allow; a guess of ours that is too high would be refused.
- */
-const limitsShort: ReadonlySet<string> = new Set(["fireworks", "together"]);
 
 /** Providers that let a model call tools although its answer has to follow a schema. */
 const schemaBesideTools: ReadonlySet<string> = new Set(["openai", "openrouter", "xai"]);

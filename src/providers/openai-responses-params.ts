@@ -19,8 +19,8 @@ const minOutputTokens = 16;
  * model's own reasoning in encrypted form.
  */
 export function toParams(request: ProviderRequest): JsonObject {
-  const { model } = request;
-  const { maxTokens, systemPrompt } = request;
+  const { model, systemPrompt } = request;
+  const maxTokens = request.maxTokens ?? (model.compat.sendsMaxTokens ? model.maxTokens : undefined);
   const role = model.reasoning && model.compat.supportsDeveloperRole === true ? "developer" : "system";
   const system = systemPrompt.trim() === "" ? [] : [{ role, content: systemPrompt }];
   return {

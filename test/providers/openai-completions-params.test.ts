@@ -73,8 +73,8 @@ describe("the body of a request", () => {
       { max_completion_tokens: 99 },
     ],
     [
-      "a limit where the default is short",
-      { model: model({ provider: "fireworks" }) },
+      "the model's limit where each request has to state it",
+      { model: model({}, { sendsMaxTokens: true }) },
       { max_tokens: 16_384 },
     ],
     ["store where it is known", { model: model({}, { supportsStore: true }) }, { store: false }],

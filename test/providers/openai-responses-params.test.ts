@@ -201,6 +201,12 @@ describe("the body of a Responses request", () => {
     });
   });
 
+  test("the model's own bound is sent where each request has to state it", () => {
+    const bound = { ...model, maxTokens: 5_000, compat: { ...model.compat, sendsMaxTokens: true } };
+    expect(toParams(testRequest(bound)).max_output_tokens).toBe(5_000);
+    expect(toParams(testRequest(model))).not.toHaveProperty("max_output_tokens");
+  });
+
   test("a bound of the output is never below what the API takes", () => {
     expect(toParams(testRequest(model, { maxTokens: 1 })).max_output_tokens).toBe(16);
   });

@@ -6,6 +6,7 @@ import { endpoints } from "../../src/providers/endpoints.ts";
 /** What every server takes. */
 const common: Compat = {
   maxTokensField: "max_tokens",
+  sendsMaxTokens: false,
   supportsDeveloperRole: false,
   supportsReasoningEffort: true,
   thinkingFormat: "openai",

@@ -436,6 +436,7 @@ describe("the model", () => {
       cost: { input: 1, output: 2, cacheRead: 1, cacheWrite: 1 },
       compat: {
         maxTokensField: "max_completion_tokens",
+        sendsMaxTokens: false,
         supportsDeveloperRole: true,
         supportsReasoningEffort: true,
         thinkingFormat: "none",
@@ -466,6 +467,19 @@ describe("the model", () => {
       contextWindow: 128_000,
       maxTokens: 16_384,
     });
+  });
+
+  test.each<[string, object, object, boolean | undefined]>([
+    ["nothing of the limit", {}, {}, false],
+    ["the limit", {}, { maxTokens: 500 }, true],
+    ["the field of the limit", { compat: { maxTokensField: "max_tokens" } }, {}, true],
+    ["the limit, but not to send it", { compat: { sendsMaxTokens: false } }, { maxTokens: 500 }, false],
+  ])("whose configuration states %s says so in its requests or not", async (_, provider, model, sends) => {
+    const { chosen } = await choose({
+      request: { model: "mine/m" },
+      providers: { mine: { ...local, ...provider, models: [{ id: "m", ...model }] } },
+    });
+    expect(chosen.model.compat.sendsMaxTokens).toBe(sends);
   });
 
   test.each([
