@@ -89,9 +89,10 @@ export async function runSessionCommand(
 
 function unknown(name: string): string {
   const [near] = nearest(name, sessionCommandNames, 1);
-  const hint =
-    near === undefined ? `the commands are /${sessionCommandNames.join(", /")}` : `did you mean /${near}?`;
-  return `there is no command /${name}: ${hint} (pass -- before a message that starts with a slash)`;
+  return (
+    `there is no command /${name}: did you mean /${near}? The commands are /${sessionCommandNames.join(", /")}; ` +
+    "pass -- before a message that starts with a slash"
+  );
 }
 
 function fail(message: string): CommandResult {
