@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { fstatSync, type Stats } from "node:fs";
-import { constants } from "node:os";
+import { fstatSync, type Stats, statSync } from "node:fs";
+import { constants, devNull } from "node:os";
 import { errorMessage, StartupError } from "./contract/errors.ts";
 import type { AbortCause, SignalName } from "./contract/outcome.ts";
 import type { Host } from "./host.ts";
@@ -106,13 +106,19 @@ function currentFolder(): string {
 
 function stdinKind(): Stdin["kind"] {
   const stats = statsOf(0);
-  if (stats === undefined || isTerminal(0) || stats.isDirectory()) return "none";
+  if (stats === undefined || isNull(stats) || isTerminal(0) || stats.isDirectory()) return "none";
   return stats.isFIFO() || stats.isSocket() ? "pipe" : "file";
 }
 
 function isTerminal(fd: number): boolean {
+  const stats = statsOf(fd);
   // Only a device can be one: for the rest there is no need to load node:tty.
-  return statsOf(fd)?.isCharacterDevice() === true && process.getBuiltinModule("node:tty").isatty(fd);
+  if (stats?.isCharacterDevice() !== true || isNull(stats)) return false;
+  return process.getBuiltinModule("node:tty").isatty(fd);
+}
+
+function isNull({ rdev }: Stats): boolean {
+  return rdev !== 0 && rdev === statSync(devNull, { throwIfNoEntry: false })?.rdev;
 }
 
 function terminalColumns(): number {

@@ -37,6 +37,8 @@ export type ModelSearch = {
 export async function findModel(spec: string, search: ModelSearch): Promise<FoundModel> {
   const readings = readingsOf(spec);
   for (const reading of readings) {
+    const own = await ownMatch(reading, search);
+    if (own) return { ...own, ...levelOf(reading) };
     const exact = exactMatches(reading, search.providers);
     if (exact.length > 0) return { ...(await choose(spec, exact, search)), ...levelOf(reading) };
   }
@@ -77,6 +79,15 @@ function readingsOf(spec: string): Reading[] {
 
 function levelOf({ level }: Reading): { level?: ThinkingLevel } {
   return level === undefined ? {} : { level };
+}
+
+/** A usable model of the named provider comes before all others; what models.json lists is found without the catalog. */
+async function ownMatch({ text }: Reading, { providers, isUsable }: ModelSearch): Promise<Match | undefined> {
+  const provider = providers.find(({ name }) => text.startsWith(`${name}/`));
+  const id = text.slice((provider?.name.length ?? 0) + 1);
+  if (provider === undefined || provider.problem !== undefined || !provider.ownModelIds.includes(id))
+    return undefined;
+  return (await isUsable(provider, { isNamed: true })) ? { provider, id, isNamed: true } : undefined;
 }
 
 function exactMatches({ text }: Reading, providers: readonly KnownProvider[]): Match[] {

@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { closeSync, linkSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { createPrivateFile, errorCode } from "./private-files.ts";
 import { identifyProcess, mayBeAlive, type ProcessIdentity, toProcessIdentity } from "./process-identity.ts";
+import { randomBytes } from "./random.ts";
 
 export type Lock = {
   /** Removes the lock. Does nothing the second time. */

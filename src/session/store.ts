@@ -1,4 +1,3 @@
-import { randomBytes, randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { NewEntry, SessionEntry } from "../contract/entries.ts";
@@ -9,6 +8,7 @@ import { sessionVersion } from "./entry-schema.ts";
 import { entriesInMemory, entriesOfFile, findEntryId } from "./find-entry.ts";
 import { acquireLock, type Lock } from "./lock.ts";
 import { makePrivateFolder } from "./private-files.ts";
+import { randomBytes, randomUuid } from "./random.ts";
 import { createSessionFile, type SessionFile } from "./session-file.ts";
 import { serializeLine } from "./session-line.ts";
 import { readSummary } from "./session-summary.ts";
@@ -75,7 +75,7 @@ export function newHeader({ cwd, parentSession, now = Date.now }: CreateSessionO
   return {
     type: "session",
     version: sessionVersion,
-    id: randomUUID(),
+    id: randomUuid(),
     timestamp: new Date(now()).toISOString(),
     cwd,
     ...(parentSession === undefined ? {} : { parentSession }),

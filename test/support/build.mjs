@@ -40,7 +40,7 @@ async function bundle() {
     platform: "node",
     external: Object.keys({ ...dependencies, ...optionalDependencies }),
     moduleTypes: { ".md": "text", ".py": "text" },
-    transform: { target: "node20" },
+    transform: { target: "node20", ...withoutNodeFetch() },
     logLevel: "warn",
   };
   // Names stay as they are: they are what a stack trace is read by.
@@ -72,6 +72,15 @@ async function bundle() {
     input: { index: "src/index.ts" },
     output: { dir: fresh, format: "esm", entryFileNames: "[name].mjs" },
   });
+}
+
+/** Keeps the SDKs from touching what loads Node's own fetch and its streams: requests go out through node:http. */
+function withoutNodeFetch() {
+  const file = `${root}src/providers/headers.ts`;
+  return {
+    inject: { Headers: [file, "Headers"], FormData: [file, "FormData"] },
+    define: { "globalThis.Blob": "undefined", "globalThis.ReadableStream": "undefined" },
+  };
 }
 
 /**
