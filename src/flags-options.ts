@@ -55,7 +55,7 @@ export type RunOption = {
 /** The options under one heading of the help. */
 export type OptionGroup = { readonly title: string; readonly options: readonly RunOption[] };
 
-const modes = ["text", "json"] as const;
+const modes = ["text", "json", "rpc"] as const;
 
 /** The flags of a command line without options. */
 export function defaultFlags(): Flags {
@@ -83,8 +83,8 @@ export const optionGroups: readonly OptionGroup[] = [
     options: [
       {
         name: "--mode",
-        value: "<text|json>",
-        help: "What stdout gets: the final answer (default), or all events",
+        value: "<mode>",
+        help: "text: print the answer (default); json: all events; rpc: obey commands on stdin",
         set: (flags, value) => {
           flags.mode = oneOf("--mode", modes, value);
         },

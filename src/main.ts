@@ -6,10 +6,9 @@ import type { Host } from "./host.ts";
 import { writeLastMessage } from "./last-message.ts";
 import { createRedaction, type Redaction } from "./redaction.ts";
 import { runCommand } from "./run-command.ts";
-import type { AgentSession } from "./session/agent-session.ts";
 import { createStderr, type Stderr } from "./sinks/stderr.ts";
 import { createWriter, type Writer } from "./sinks/writer.ts";
-import { type Run, type RunPrompt, startRun } from "./start.ts";
+import { type Run, startRun } from "./start.ts";
 
 /** What every part of a run reports to. */
 export type Console = {
@@ -50,8 +49,10 @@ async function run(
   console: Console,
 ): Promise<RunOutcome> {
   const started = await startRun(invocation, host, console);
-  await prompts(started, host, console);
-  const outcome = started.session.outcome();
+  if (invocation.flags.mode === "rpc")
+    await (await import("./serve-rpc.ts")).serveRpc(started, host, console);
+  else await prompts(started, host, console);
+  const outcome = started.conversation.outcome();
   outcome.failures.push(...(await close(started)));
   const { outputLastMessage } = invocation.flags;
   if (outputLastMessage !== undefined) {
@@ -72,24 +73,13 @@ async function close({ close }: Run): Promise<RunFailure[]> {
   }
 }
 
-async function prompts({ session, prompts }: Run, host: Host, { stderr }: Console): Promise<void> {
+async function prompts({ conversation, prompts }: Run, host: Host, { stderr }: Console): Promise<void> {
   for (const [index, prompt] of prompts.entries()) {
-    const endedWell = await perform(prompt, session, host.signal);
+    const endedWell = await conversation.run(prompt);
     const left = prompts.length - index - 1;
     if (endedWell && !host.signal.aborted) continue;
     if (left > 0) stderr.diagnostic(`${left} further ${left === 1 ? "prompt was" : "prompts were"} not run`);
     return;
-  }
-}
-
-function perform(prompt: RunPrompt, session: AgentSession, signal: AbortSignal): Promise<boolean> {
-  switch (prompt.kind) {
-    case "message":
-      return session.prompt(prompt.message, signal);
-    case "command":
-      return session.command(prompt, signal);
-    case "branch_summary":
-      return session.sumUp(prompt.left, signal);
   }
 }
 

@@ -2,13 +2,18 @@ import { errorMessage } from "../contract/errors.ts";
 import type { ImageContent, UserMessage } from "../contract/messages.ts";
 import type { RunFailure, RunOutcome } from "../contract/outcome.ts";
 import type { AgentSession } from "../session/agent-session.ts";
+import type { LeftBranch } from "../session/branch-summary.ts";
 import type { SessionCommand } from "../session/slash-commands.ts";
 import type { RpcCommandInfo } from "./protocol.ts";
 
-/** What one message asks for: the model's work, or a command of the session. */
+/** What is asked of a session: the model's work, a command, or the summary of a branch that is left. */
 export type RunPrompt =
   | { readonly kind: "message"; readonly message: UserMessage }
+  | { readonly kind: "branch_summary"; readonly left: LeftBranch }
   | ({ readonly kind: "command" } & SessionCommand);
+
+/** What a message of a client asks for. */
+export type ClientPrompt = Exclude<RunPrompt, { kind: "branch_summary" }>;
 
 /** A session with what belongs to it. */
 export type OpenedSession = {
@@ -16,9 +21,9 @@ export type OpenedSession = {
   /** Absolute; where the tools work. */
   readonly cwd: string;
   /** Reads a message of the user: a template, a skill or a session command when it starts with a slash. */
-  toPrompt(text: string, images: readonly ImageContent[]): RunPrompt;
+  toPrompt(text: string, images: readonly ImageContent[]): ClientPrompt;
   /** What such a message may start with. */
-  commands(): readonly RpcCommandInfo[];
+  commands(): Promise<readonly RpcCommandInfo[]>;
   /** Tells the session's header; called once, before any event of the session. */
   begin(): void;
   /** Ends the tools' processes and closes the file. Throws a PersistenceError. */
@@ -67,7 +72,8 @@ export type ConversationOptions = {
   readonly isServed: boolean;
 };
 
-const busyWith: Readonly<Record<WorkKind, string>> = {
+/** In words, for who is told to wait. */
+export const busyWith: Readonly<Record<WorkKind, string>> = {
   prompt: "a prompt is running",
   command: "a session command is running",
   compaction: "a compaction is running",
@@ -104,12 +110,9 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   function run(prompt: RunPrompt): Promise<boolean> {
-    return start(prompt.kind === "message" ? "prompt" : "command", async (signal) => {
+    return start(prompt.kind === "command" ? "command" : "prompt", async (signal) => {
       const { session } = current;
-      let endedWell =
-        prompt.kind === "command"
-          ? await session.command(prompt, signal)
-          : await session.prompt(prompt.message, signal);
+      let endedWell = await perform(prompt, session, signal);
       while (endedWell && !signal.aborted && session.actions().queuedCount > 0) {
         for (const text of session.takeQueued()) {
           const content = signal.aborted || !endedWell ? undefined : text;
@@ -163,4 +166,15 @@ export function createConversation(options: ConversationOptions): Conversation {
       return current.close();
     },
   };
+}
+
+function perform(prompt: RunPrompt, session: AgentSession, signal: AbortSignal): Promise<boolean> {
+  switch (prompt.kind) {
+    case "message":
+      return session.prompt(prompt.message, signal);
+    case "command":
+      return session.command(prompt, signal);
+    case "branch_summary":
+      return session.sumUp(prompt.left, signal);
+  }
 }

@@ -11,11 +11,12 @@ const lineFeed = 10;
  * line without LF counts. A line of more than `maxBytes` is skipped as it comes, so that memory stays bounded.
  */
 export async function* readCommandLines(
-  source: AsyncIterable<Uint8Array>,
+  source: AsyncIterable<Uint8Array | string>,
   maxBytes: number,
 ): AsyncGenerator<CommandLine, void, undefined> {
   const line = createLine(maxBytes);
-  for await (const chunk of source) {
+  for await (const piece of source) {
+    const chunk = typeof piece === "string" ? Buffer.from(piece) : piece;
     let start = 0;
     for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
       line.add(chunk.subarray(start, end));
