@@ -3,7 +3,8 @@ import { createRepeatGuard } from "../agent/repeat-guard.ts";
 import type { Settings } from "../contract/config.ts";
 import type { NewEntry } from "../contract/entries.ts";
 import { errorMessage, type ProviderError } from "../contract/errors.ts";
-import type { Emit, SessionActionSnapshot } from "../contract/events.ts";
+import type { AgentSessionEvent, Emit, SessionActionSnapshot } from "../contract/events.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type {
   AgentMessage,
   AssistantMessage,
@@ -33,6 +34,19 @@ export type ModelChoice = {
   readonly thinkingLevel: ThinkingLevel;
 };
 
+/** What a prompt came to, before its end is told. */
+export type PromptEnd = {
+  /** What was said, without superseded attempts. */
+  readonly messages: readonly AgentMessage[];
+  /** Tells a message within the prompt; the session keeps its `details`, and the model never sees it. */
+  readonly tell: (message: CustomMessage) => void;
+  /** Tells what work goes on. */
+  readonly busy: (label: string) => void;
+};
+
+/** Does what is left to do of a prompt. */
+export type FinishPrompt = (end: PromptEnd) => Promise<void>;
+
 export type AgentSessionOptions = ModelChoice & {
   readonly tools: readonly Tool[];
   readonly store: SessionStore;
@@ -52,6 +66,8 @@ export type AgentSessionOptions = ModelChoice & {
   readonly now: () => number;
   /** Asked before each request: the limit that ends the work, if one is reached. */
   readonly limit?: (() => RunLimit | undefined) | undefined;
+  /** What the text of every answer has to follow, where the API can be told. */
+  readonly outputSchema?: JsonObject | undefined;
   /** Finds the model that `/model` names. Throws a StartupError. */
   readonly chooseModel: (id: string) => Promise<ModelChoice>;
   /** Writes the session where `/export` says; gives the file's path. */
@@ -63,8 +79,10 @@ export type AgentSession = {
   /**
    * Runs one prompt to its end and tells its events from `agent_start` to `agent_end`. Failure is in the outcome; it
    * throws nothing. Gives whether the prompt ended well, so that a next one makes sense.
+   *
+   * `finish` is awaited when the model has stopped, for whatever reason, and before the end is told.
    */
-  prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean>;
+  prompt(message: UserMessage | CustomMessage, signal: AbortSignal, finish?: FinishPrompt): Promise<boolean>;
   /** Runs a session command, as `prompt` does a prompt. */
   command(command: SessionCommand, signal: AbortSignal): Promise<boolean>;
   /** Sums up a branch that was left, as `prompt` runs a prompt. */
@@ -100,7 +118,7 @@ export type AgentSession = {
 
 /** Makes a session that asks a model, runs tools and keeps every message in its store. */
 export function createAgentSession(options: AgentSessionOptions): AgentSession {
-  const { emit, store, now, redact } = options;
+  const { store, now, redact } = options;
   let choice: ModelChoice = options;
   const outcome: RunOutcome = { failures: [], finalText: "" };
   const actions = createSessionActions(emit, options.settings);
@@ -118,6 +136,11 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   /** What the user did meanwhile; it must not come between a call and its result. */
   let waiting: BashExecutionMessage[] = [];
 
+  function emit(event: AgentSessionEvent): void {
+    if (isPrompting && event.type === "message_end") added.push(event.message);
+    options.emit(event);
+  }
+
   function fail(kind: RunFailure["kind"], message: string): void {
     outcome.failures.push({ kind, message: redact(message) });
   }
@@ -131,7 +154,6 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   }
 
   function record(message: AgentMessage): void {
-    added.push(message);
     keep(() => store.append({ type: "message", message }));
   }
 
@@ -152,6 +174,7 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
       tools: schemas,
       thinkingLevel: choice.thinkingLevel,
       sessionId: store.header.id,
+      ...(options.outputSchema === undefined ? {} : { outputSchema: options.outputSchema }),
     };
   }
 
@@ -252,7 +275,11 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
       }),
   };
 
-  async function prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean> {
+  async function prompt(
+    message: UserMessage | CustomMessage,
+    signal: AbortSignal,
+    finish?: FinishPrompt,
+  ): Promise<boolean> {
     added = [];
     isPrompting = true;
     delete outcome.terminal;
@@ -261,16 +288,32 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     actions.setActive({ kind: "turn", phase: "preparing" });
     try {
       await runLoop([message], loop, signal);
+      retry.abandon();
+      await finish?.({ messages: added, tell: tellOfEnd, busy });
     } catch (error) {
+      retry.abandon();
       fail("internal", errorMessage(error));
     }
-    retry.abandon();
     isPrompting = false;
     keepWaiting();
     actions.setActive(undefined);
     emit({ type: "agent_end", messages: added });
     await options.ready();
     return endedWell(outcome);
+  }
+
+  /** Tells a message that the model does not see. */
+  function tellOfEnd(message: CustomMessage): void {
+    const { customType, details } = message;
+    keep(() =>
+      store.append({ type: "custom", customType, ...(details === undefined ? {} : { data: details }) }),
+    );
+    emit({ type: "message_start", message });
+    emit({ type: "message_end", message });
+  }
+
+  function busy(label: string): void {
+    actions.setActive({ kind: "turn", phase: "committing", label });
   }
 
   function rename(name: string): void {

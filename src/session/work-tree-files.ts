@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+
+/** Files that the program itself writes while it works. */
+export type OwnFiles = {
+  /** Absolute paths of files and folders. */
+  readonly paths: ReadonlySet<string>;
+  /** Files that are open, as `device:inode`: what stdout and stderr go to. */
+  readonly open: ReadonlySet<string>;
+};
+
+/** What was found in a folder: a fingerprint of each file by its path from there, in the order of their names. */
+export type FileScan = {
+  readonly files: ReadonlyMap<string, string>;
+  /** Whether it is all that there is. */
+  readonly complete: boolean;
+};
+
+/** Content is read up to this size; of a larger file size and time have to do. */
+const maxContentBytes = 1n << 20n;
+
+/**
+ * A text that changes with a file's content; undefined for a folder and for what the program itself writes. Never
+ * throws.
+ */
+export function fingerprint(path: string, own: OwnFiles): string | undefined {
+  const stats = statsOf(path);
+  if (stats === undefined) return own.paths.has(path) ? undefined : "missing";
+  if (stats.isDirectory() || isOwn(path, stats, own)) return undefined;
+  try {
+    if (stats.isSymbolicLink()) return `link ${readlinkSync(path)}`;
+    if (!stats.isFile()) return "special";
+    const mode = stats.mode & 0o111n ? "x" : "";
+    if (stats.size > maxContentBytes) return `${mode}${stats.size} ${stats.mtimeNs}`;
+    return mode + createHash("sha1").update(readFileSync(path)).digest("base64");
+  } catch {
+    return "unreadable";
+  }
+}
+
+/**
+ * Looks at the files of a folder, or at the one file that the path names, by size and time. Links are not followed. What
+ * cannot be read counts as not there.
+ */
+export function scanFolder(
+  folder: string,
+  { maxFiles, own }: { readonly maxFiles: number; readonly own: OwnFiles },
+): FileScan {
+  const files = new Map<string, string>();
+  const complete = scan("");
+  return { files, complete };
+
+  /** Gives whether there was room for all. */
+  function scan(path: string): boolean {
+    const full = join(folder, path);
+    const stats = statsOf(full);
+    if (stats === undefined || isOwn(full, stats, own)) return true;
+    if (stats.isDirectory())
+      return namesIn(full).every((name) => scan(path === "" ? name : `${path}/${name}`));
+    if (files.size >= maxFiles) return false;
+    files.set(path, `${stats.size} ${stats.mtimeNs} ${stats.ctimeNs} ${stats.ino}`);
+    return true;
+  }
+}
+
+function isOwn(path: string, { dev, ino }: BigIntStats, own: OwnFiles): boolean {
+  return own.paths.has(path) || own.open.has(`${dev}:${ino}`);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}
+
+function statsOf(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
