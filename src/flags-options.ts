@@ -83,8 +83,8 @@ export const optionGroups: readonly OptionGroup[] = [
     options: [
       {
         name: "--mode",
-        value: "<mode>",
-        help: "text: print the answer (default); json: all events; rpc: obey commands on stdin",
+        value: "<text|json|rpc>",
+        help: "What stdout gets: the answer (default), all events, or these and responses to commands",
         set: (flags, value) => {
           flags.mode = oneOf("--mode", modes, value);
         },

@@ -99,7 +99,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       finish = resolve;
     });
     work = { kind, controller, done };
-    if (options.isServed) current.session.renew();
+    if (options.isServed && (kind === "prompt" || kind === "command")) current.session.renew();
     try {
       return await run(controller.signal);
     } finally {

@@ -71,9 +71,10 @@ export function createActions(options: RpcOptions) {
   }
 
   async function runCommand(prompt: ClientPrompt): Promise<RpcResults["prompt"]> {
-    const endedWell = await conversation.run(prompt);
+    await conversation.run(prompt);
     const { failures, finalText } = session().outcome();
-    if (!endedWell) throw new Error(failures.at(-1)?.message ?? "the command was aborted");
+    const failure = failures.find(({ kind }) => kind !== "persistence");
+    if (failure !== undefined) throw new Error(failure.message);
     return { queued: false, ...(finalText === "" ? {} : { output: finalText }) };
   }
 
