@@ -39,6 +39,7 @@ const host: Host = {
   signal: controller.signal,
   cause: () => cause,
   abort,
+  onExit: (hear) => void process.on("exit", hear),
   onUncaught(hear) {
     hearUncaught = hear;
   },

@@ -23,6 +23,8 @@ export type Host = {
   readonly cause: () => AbortCause | undefined;
   /** Ends the run early; only the first call counts. */
   readonly abort: (cause: AbortCause) => void;
+  /** Names who hears, last of all, of the status that the process ends with. What it does has to be done at once. */
+  readonly onExit: (hear: (status: number) => void) => void;
   /** Names who hears of every exception and rejection that nobody caught. */
   readonly onUncaught: (hear: (error: unknown) => void) => void;
 };

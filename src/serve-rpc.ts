@@ -2,7 +2,6 @@ import { errorMessage } from "./contract/errors.ts";
 import type { Host } from "./host.ts";
 import type { Console } from "./main.ts";
 import { maxCommandBytes } from "./runs/protocol.ts";
-import { createRpcService } from "./runs/rpc.ts";
 import { readCommandLines } from "./runs/rpc-lines.ts";
 import { toJsonText } from "./sinks/json-text.ts";
 import { redactValue } from "./sinks/redact.ts";
@@ -13,8 +12,7 @@ import type { Run } from "./start.ts";
  * stdin cannot be read.
  */
 export async function serveRpc(run: Run, host: Host, { stdout, stderr, redaction }: Console): Promise<void> {
-  const service = createRpcService(run.rpc);
-  run.listen(service.observe);
+  const service = await run.service();
   const client = service.connect((response) => {
     stdout.write(`${toJsonText(redactValue(response, redaction.redact))}\n`);
   });

@@ -20,6 +20,7 @@ import { type PickedModel, pickModel } from "./pick-model.ts";
 import { toRunPrompt } from "./run-prompt.ts";
 import type { UserShell } from "./run-user-command.ts";
 import { type Conversation, createConversation, type RunPrompt } from "./runs/conversation.ts";
+import type { RpcService } from "./runs/rpc.ts";
 import type { RpcOptions } from "./runs/rpc-actions.ts";
 import type { ModelChoice } from "./session/agent-session.ts";
 import type { LeftBranch } from "./session/branch-summary.ts";
@@ -37,8 +38,8 @@ export type Run = {
   readonly sink: Sink;
   /** Names one more who hears every event, before the sink does. */
   listen(hear: Emit): void;
-  /** What the commands of clients work on. */
-  readonly rpc: RpcOptions;
+  /** What answers the commands of clients, on stdin and on the socket alike; made when it is first asked for. */
+  service(): Promise<RpcService>;
   /** Ends the tools and closes the session's file and the recording. */
   close(): Promise<void>;
 };
@@ -182,6 +183,26 @@ function begin(beginning: Beginning): Run {
     isServed: isServed(flags),
   });
   const sources: PromptSources = { folders: configFolders(home, cwd), warn };
+  const rpc: RpcOptions = {
+    conversation,
+    settings: parts.settings,
+    signal: host.signal,
+    chooseModel: parts.chooseModel,
+    runBash: async (command, place) =>
+      (await import("./run-user-command.ts")).runUserCommand(command, { ...place, shell: beginning.shell }),
+    ...(flags.mode === "rpc"
+      ? {
+          openSession: async (target) =>
+            (await import("./open-other.ts")).openOther(target, {
+              parts,
+              current: conversation.current(),
+              folder: beginning.folder,
+              pid: host.pid,
+            }),
+        }
+      : {}),
+  };
+  let service: Promise<RpcService> | undefined;
   return {
     conversation,
     prompts: [
@@ -190,24 +211,9 @@ function begin(beginning: Beginning): Run {
     ],
     sink,
     listen: (hear) => listeners.push(hear),
-    rpc: {
-      conversation,
-      settings: parts.settings,
-      signal: host.signal,
-      chooseModel: parts.chooseModel,
-      runBash: async (command, place) =>
-        (await import("./run-user-command.ts")).runUserCommand(command, { ...place, shell: beginning.shell }),
-      ...(flags.mode === "rpc"
-        ? {
-            openSession: async (target) =>
-              (await import("./open-other.ts")).openOther(target, {
-                parts,
-                current: conversation.current(),
-                folder: beginning.folder,
-                pid: host.pid,
-              }),
-          }
-        : {}),
+    service() {
+      service ??= createService(rpc, listeners);
+      return service;
     },
     async close() {
       try {
@@ -217,6 +223,13 @@ function begin(beginning: Beginning): Run {
       }
     },
   };
+}
+
+async function createService(options: RpcOptions, listeners: Emit[]): Promise<RpcService> {
+  const { createRpcService } = await import("./runs/rpc.ts");
+  const service = createRpcService(options);
+  listeners.push(service.observe);
+  return service;
 }
 
 function createSink(flags: Flags, host: Host, { stdout, stderr, redaction }: Console): Sink {
