@@ -1,10 +1,12 @@
 import { StartupError } from "./contract/errors.ts";
+import { type SessionCommandInvocation, sessionCommands } from "./flags-session-commands.ts";
 
 /** What a command was told, its arguments checked. */
 export type CommandInvocation =
   | { readonly name: "models"; readonly action: "list"; readonly search?: string; readonly json: boolean }
   | { readonly name: "models"; readonly action: "refresh" }
-  | { readonly name: "schema"; readonly deltas: boolean };
+  | { readonly name: "schema"; readonly deltas: boolean }
+  | SessionCommandInvocation;
 
 /** An option of a command: a switch, or one with a value. */
 export type CommandOption = {
@@ -33,6 +35,7 @@ export type Command = {
 
 /** The commands by name. A new one is one entry here and one member of CommandInvocation. */
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ...sessionCommands,
   [
     "models",
     {

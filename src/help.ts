@@ -57,8 +57,8 @@ const generalRows: readonly Row[] = [
 function commandRows(): Row[] {
   return [...commands.values()].flatMap(({ usages, options }) =>
     usages.map(([form, help], index): Row => {
-      const switches = index === 0 ? options.map((option) => ` [${spelling(option)}]`).join("") : "";
-      return [form + switches, help];
+      const switches = options.filter(({ value }) => value === undefined && index === 0);
+      return [form + switches.map((option) => ` [${spelling(option)}]`).join(""), help];
     }),
   );
 }

@@ -7,10 +7,15 @@ import type { Console } from "./main.ts";
 export async function runCommand(
   invocation: Extract<Invocation, { kind: "command" }>,
   host: Host,
-  { stdout, stderr }: Console,
+  console: Console,
 ): Promise<number> {
+  const { stdout, stderr } = console;
   const write = (text: string) => stdout.write(text);
   switch (invocation.name) {
+    case "show":
+    case "export":
+    case "rm":
+      return (await import("./run-session-command.ts")).runSessionCommand(invocation, host, console);
     case "schema":
       return (await import("./commands/schema.ts")).schemaCommand({ deltas: invocation.deltas }, write);
     case "models": {

@@ -5,11 +5,11 @@ export default defineConfig({
   root: new URL("..", import.meta.url).pathname,
   plugins: [
     {
-      // Prose and Python files are imported as text, as the build does it.
+      // Prose and files of other languages are imported as text, as the build does it.
       name: "files-as-text",
       enforce: "pre",
       async load(id) {
-        if (!/\.(?:md|py)$/.test(id)) return undefined;
+        if (!/\.(?:md|py|txt)$/.test(id)) return undefined;
         return `export default ${JSON.stringify(await readFile(id, "utf8"))};`;
       },
     },

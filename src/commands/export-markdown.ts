@@ -1,14 +1,12 @@
 import type { SessionEntry } from "../contract/entries.ts";
-import type { SessionHeader } from "../contract/events.ts";
 import type { AgentMessage, AssistantContent, ToolCall, UserContent } from "../contract/messages.ts";
+import type { ExportSource } from "./export-formats.ts";
 
 /** Writes a session as Markdown, piece by piece. */
-export function* toMarkdown(
-  header: SessionHeader,
-  entries: Iterable<SessionEntry>,
-): Generator<string, void, undefined> {
-  yield `# Session ${header.id}\n\nBegun ${header.timestamp} in ${code(header.cwd)}\n`;
-  for (const entry of entries) {
+export function* toMarkdown({ header, settings, entries }: ExportSource): Generator<string, void, undefined> {
+  const name = settings.name === undefined ? "" : `${code(settings.name)}, `;
+  yield `# Session ${header.id}\n\n${name}begun ${header.timestamp} in ${code(header.cwd)}\n`;
+  for (const entry of entries()) {
     const text = entryText(entry);
     if (text !== "") yield `\n${text}\n`;
   }

@@ -1,7 +1,9 @@
 import type { SessionEntry } from "../contract/entries.ts";
-import type { AgentMessage, AssistantContent, UserContent } from "../contract/messages.ts";
 import { findSavedSession } from "../session/session-index.ts";
-import { branchEntries, currentSettings, readSessionFile } from "../session/session-read.ts";
+import { serializeLine } from "../session/session-line.ts";
+import { branchEntries, currentSettings, streamSessionFile } from "../session/session-read.ts";
+import type { TextOutput } from "./export-file.ts";
+import { printable, toTranscript } from "./show-transcript.ts";
 
 export type ShowSessionOptions = {
   /** Where sessions are kept. */
@@ -9,116 +11,49 @@ export type ShowSessionOptions = {
   /** The session's id, the unique beginning of one, or its name. */
   readonly id: string;
   readonly json: boolean;
+  /** Ends the printing early. */
+  readonly signal: AbortSignal;
   /** Takes one line. */
   readonly warn: (line: string) => void;
 };
 
 /**
- * Prints a session's header and the entries of its branch, oldest first: a line each with its id, or as one JSON
- * object. The session may be in use. Gives the exit status; throws a StartupError when there is no such session.
+ * Prints what is known of a session and the entries of its branch, oldest first: to be read, or as one JSON object with
+ * an entry a line. The session may be in use. Gives the exit status; throws a StartupError when there is no such session.
  */
-export function showSession(options: ShowSessionOptions, write: (text: string) => void): number {
+export async function showSession(options: ShowSessionOptions, stdout: TextOutput): Promise<number> {
   const { path } = findSavedSession(options.folder, options.id, { byName: true });
-  return readSessionFile(path, options.warn, (session) => {
+  return streamSessionFile(path, options.warn, async (session) => {
     const { type: _, version: __, ...header } = session.header;
     const about = { ...header, path, ...currentSettings(session) };
-    if (options.json) writeJson(about, branchEntries(session), write);
-    else writeLines(about, branchEntries(session), write);
+    const pieces = options.json
+      ? toJson(about, branchEntries(session))
+      : toText(about, branchEntries(session));
+    for (const piece of pieces) {
+      if (options.signal.aborted) break;
+      stdout.write(piece);
+      await stdout.ready();
+    }
     return 0;
   });
 }
 
-const maxTextLength = 100;
-
-function writeJson(about: object, entries: Iterable<SessionEntry>, write: (text: string) => void): void {
-  write(`${JSON.stringify(about).slice(0, -1)},"entries":[`);
+function* toJson(about: object, entries: Iterable<SessionEntry>): Generator<string, void, undefined> {
+  yield `${serializeLine(about).slice(0, -1)},"entries":[`;
   let separator = "\n";
   for (const entry of entries) {
-    write(`${separator}${JSON.stringify(entry)}`);
+    yield `${separator}${serializeLine(entry)}`;
     separator = ",\n";
   }
-  write("\n]}\n");
+  yield "\n]}\n";
 }
 
-function writeLines(about: object, entries: Iterable<SessionEntry>, write: (text: string) => void): void {
-  for (const [key, value] of Object.entries(about)) {
-    write(`${key.padEnd(13)}  ${printable(typeof value === "string" ? value : modelName(value))}\n`);
-  }
-  write("\n");
-  for (const entry of entries) {
-    write(`${entry.id}  ${entry.timestamp}  ${oneLine(describe(entry))}\n`);
-  }
+function* toText(about: object, entries: Iterable<SessionEntry>): Generator<string, void, undefined> {
+  for (const [key, value] of Object.entries(about))
+    yield `${key.padEnd(13)}  ${printable(typeof value === "string" ? value : modelName(value)).replaceAll("\n", " ")}\n`;
+  for (const entry of entries) yield `\n${toTranscript(entry)}`;
 }
 
 function modelName({ provider, modelId }: { provider: string; modelId: string }): string {
   return `${provider}/${modelId}`;
-}
-
-function describe(entry: SessionEntry): string {
-  switch (entry.type) {
-    case "message":
-      return `${entry.message.role}: ${messageText(entry.message)}`;
-    case "custom_message":
-      return `${entry.customType}: ${contentText(entry.content)}`;
-    case "model_change":
-      return `model: ${entry.provider}/${entry.modelId}`;
-    case "thinking_level_change":
-      return `thinking: ${entry.thinkingLevel}`;
-    case "compaction":
-    case "branch_summary":
-      return `${entry.type}: ${entry.summary}`;
-    case "label":
-      return `label of ${entry.targetId}: ${entry.label ?? "(none)"}`;
-    case "session_info":
-      return `name: ${entry.name ?? "(none)"}`;
-    case "custom":
-      return entry.customType;
-  }
-}
-
-function messageText(message: AgentMessage): string {
-  switch (message.role) {
-    case "user":
-    case "custom":
-      return contentText(message.content);
-    case "assistant":
-      return `${contentText(message.content)}${message.errorMessage === undefined ? "" : ` (${message.errorMessage})`}`;
-    case "toolResult":
-      return `${message.toolName}${message.isError ? " failed" : ""}: ${contentText(message.content)}`;
-    case "bashExecution":
-      return message.command;
-    case "branchSummary":
-    case "compactionSummary":
-      return message.summary;
-  }
-}
-
-function contentText(content: string | readonly (AssistantContent | UserContent)[]): string {
-  return typeof content === "string" ? content : content.map(blockText).join(" ");
-}
-
-function blockText(block: AssistantContent | UserContent): string {
-  switch (block.type) {
-    case "text":
-      return block.text;
-    case "thinking":
-      return "";
-    case "toolCall":
-      return `${block.name} ${JSON.stringify(block.arguments)}`;
-    case "image":
-      return `(${block.mimeType})`;
-  }
-}
-
-function oneLine(text: string): string {
-  const line = printable(text.slice(0, 4 * maxTextLength))
-    .replace(/\s+/g, " ")
-    .trim();
-  const characters = [...line];
-  return characters.length <= maxTextLength ? line : `${characters.slice(0, maxTextLength).join("")}…`;
-}
-
-/** Control characters could make a terminal do something. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cs}]/gu, " ");
 }

@@ -1,8 +1,7 @@
-import type { SessionEntry } from "../contract/entries.ts";
 import type { JsonValue } from "../contract/json.ts";
 
-/** An entry as a line of JSON that every parser takes: half of a surrogate pair becomes U+FFFD. */
-export function serializeLine(entry: SessionEntry): string {
+/** An entry (or another object) as a line of JSON that every parser takes: half of a surrogate pair becomes U+FFFD. */
+export function serializeLine(entry: object): string {
   const line = JSON.stringify(entry);
   // JSON.stringify writes whole pairs as they are and only escapes what has lost its other half.
   return loneEscape.test(line) ? JSON.stringify(entry, withoutLoneSurrogates) : line;

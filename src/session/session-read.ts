@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync } from "node:fs";
 import type { SessionEntry } from "../contract/entries.ts";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import type { SessionHeader } from "../contract/events.ts";
-import { BadLineError, loadBranch, readEntry, type SessionSettings } from "./branch.ts";
+import { applyEntry, BadLineError, readEntry, type SessionSettings } from "./branch.ts";
 import { linesForward } from "./lines.ts";
 import { readHeader, sessionFilePath } from "./session-header.ts";
 import type { Warn } from "./session-repair.ts";
@@ -24,39 +24,84 @@ export type SessionReading = {
  * @throws StartupError when it is no session file or cannot be read.
  */
 export function readSessionFile<T>(path: string, warn: Warn, read: (session: SessionReading) => T): T {
-  const real = sessionFilePath(path);
-  const descriptor = openForReading(real);
+  const session = openForReading(path, warn);
   try {
-    const { header } = readHeader(descriptor, real);
-    const { size } = fstatSync(descriptor);
-    const scan = scanSession(descriptor, size);
-    if (scan.badLines.length > 0) warn(`${damage(descriptor, real, scan)}; such lines are left out`);
-    return read({ header, path: real, descriptor, size, scan });
+    return read(session);
   } catch (error) {
-    throw toRefusal(real, error, descriptor);
+    throw toRefusal(session.path, error, session.descriptor);
   } finally {
-    closeSync(descriptor);
+    closeSync(session.descriptor);
   }
 }
 
-/** The whole branch of a session, root first, one entry at a time; each has the one before it as its parent. */
+/** As `readSessionFile`, for reading that waits in between; what `read` throws stays as it is. */
+export async function streamSessionFile<T>(
+  path: string,
+  warn: Warn,
+  read: (session: SessionReading) => Promise<T>,
+): Promise<T> {
+  const session = openForReading(path, warn);
+  try {
+    return await read(session);
+  } finally {
+    closeSync(session.descriptor);
+  }
+}
+
+/**
+ * The whole branch of a session, root first, one entry at a time; each has the one before it as its parent.
+ *
+ * @throws StartupError when the file cannot be read on, or a line of it turns out to be damaged.
+ */
 export function* branchEntries({
+  path,
   descriptor,
   scan,
 }: SessionReading): Generator<SessionEntry, void, undefined> {
   let parentId: string | null = null;
   for (let index = scan.starts.length - 1; index >= 0; index--) {
-    const span = { start: scan.starts[index] ?? 0, length: scan.lengths[index] ?? 0 };
-    const entry = readEntry(descriptor, span);
+    const entry = entryAt({ path, descriptor, scan }, index);
     if (entry === undefined) continue;
     yield { ...entry, parentId };
     parentId = entry.id;
   }
 }
 
-/** What is set at the end of the branch. */
-export function currentSettings({ descriptor, scan }: SessionReading): SessionSettings {
-  return loadBranch(descriptor, scan).settings;
+/** What is set at the end of the branch. Throws a StartupError as `branchEntries`. */
+export function currentSettings(session: SessionReading): SessionSettings {
+  const { path, descriptor, scan } = session;
+  let settings: SessionSettings = {};
+  try {
+    for (const span of scan.settings.values()) {
+      const entry = readEntry(descriptor, span);
+      if (entry !== undefined) settings = applyEntry(settings, entry);
+    }
+  } catch (error) {
+    throw toRefusal(path, error, descriptor);
+  }
+  const model = lastModel(session);
+  return model === undefined ? settings : { ...settings, model };
+}
+
+/** An answer says more of the model than the change before it. */
+function lastModel(session: SessionReading): SessionSettings["model"] {
+  for (const index of session.scan.starts.keys()) {
+    const entry = entryAt(session, index);
+    const { model } = entry === undefined ? {} : applyEntry({}, entry);
+    if (model !== undefined) return model;
+  }
+  return undefined;
+}
+
+function entryAt(
+  { path, descriptor, scan }: Pick<SessionReading, "path" | "descriptor" | "scan">,
+  index: number,
+): SessionEntry | undefined {
+  try {
+    return readEntry(descriptor, { start: scan.starts[index] ?? 0, length: scan.lengths[index] ?? 0 });
+  } catch (error) {
+    throw toRefusal(path, error, descriptor);
+  }
 }
 
 /** In words, which line is damaged first. */
@@ -76,11 +121,20 @@ export function toRefusal(path: string, error: unknown, descriptor: number | und
   return new StartupError(`cannot open the session ${path}: ${errorMessage(error)}`, { cause: error });
 }
 
-function openForReading(path: string): number {
+function openForReading(path: string, warn: Warn): SessionReading {
+  const real = sessionFilePath(path);
+  let descriptor: number | undefined;
   try {
-    return openSync(path, "r");
+    descriptor = openSync(real, "r");
+    const { header } = readHeader(descriptor, real);
+    const { size } = fstatSync(descriptor);
+    const scan = scanSession(descriptor, size);
+    if (scan.badLines.length > 0) warn(`${damage(descriptor, real, scan)}; such lines are left out`);
+    return { header, path: real, descriptor, size, scan };
   } catch (error) {
-    throw toRefusal(path, error, undefined);
+    const refusal = toRefusal(real, error, descriptor);
+    if (descriptor !== undefined) closeSync(descriptor);
+    throw refusal;
   }
 }
 
