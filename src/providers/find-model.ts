@@ -1,7 +1,6 @@
 import { StartupError } from "../contract/errors.ts";
 import { type ThinkingLevel, thinkingLevels } from "../contract/provider.ts";
 import { nearest } from "../contract/spelling.ts";
-import { missingKey } from "./credentials.ts";
 import type { KnownProvider } from "./known-providers.ts";
 import type { ListedModel } from "./list-models.ts";
 
@@ -20,6 +19,8 @@ export type ModelSearch = {
   readonly providers: readonly KnownProvider[];
   /** Whether there are credentials for a provider, or it wants none. */
   readonly isUsable: (provider: KnownProvider, how: { readonly isNamed: boolean }) => Promise<boolean>;
+  /** What is wrong with the credentials of a provider that is not usable, and what to do about it. */
+  readonly whyUnusable: (provider: KnownProvider) => Promise<string>;
   /**
    * Asks the provider itself for its models; undefined where that must not be done. Throws a StartupError when there
    * are no credentials, another error when there is no answer.
@@ -111,7 +112,9 @@ async function choose(spec: string, matches: readonly Match[], search: ModelSear
   if (only) throw ambiguous(spec, usable);
   for (const { provider } of matches) refuseBroken(provider);
   const meant = matches.filter(({ isNamed }) => isNamed);
-  const reasons = (meant.length > 0 ? meant : matches).map(({ provider }) => missingKey(provider));
+  const reasons = await Promise.all(
+    (meant.length > 0 ? meant : matches).map(({ provider }) => search.whyUnusable(provider)),
+  );
   throw new StartupError([...new Set(reasons)].join("; "));
 }
 

@@ -1,5 +1,5 @@
 import type { ModelsFile, Settings } from "../contract/config.ts";
-import { StartupError } from "../contract/errors.ts";
+import { errorMessage, StartupError } from "../contract/errors.ts";
 import type { Model, ThinkingLevel } from "../contract/provider.ts";
 import { thinkingLevels } from "../contract/provider.ts";
 import { nearest } from "../contract/spelling.ts";
@@ -9,6 +9,7 @@ import {
   type CredentialSources,
   findCredentials,
   hasCredentials,
+  missingKey,
   namedVariable,
   secretsOf,
 } from "./credentials.ts";
@@ -114,6 +115,11 @@ function createSearch(
   return {
     providers,
     isUsable,
+    whyUnusable: (provider) =>
+      credentialsFor(provider, request, sources).then(
+        () => missingKey(provider),
+        (error: unknown) => errorMessage(error),
+      ),
     takesAnyModel: (provider) =>
       request.replay === true || (provider.takesAnyModel && provider.modelIds().length === 0),
     ask: async (provider) => {
