@@ -23,7 +23,11 @@ export type ToolDeps = {
 
 /** How long an aborted tool may take to say how it ended, in milliseconds. */
 const abortGraceMs = 5_000;
-const updateIntervalMs = 100;
+/**
+ * When updates are told. A call that says nothing is told of again: it shows that the run is alive, and it is how a
+ * reader who went away meanwhile is found out.
+ */
+const updateTimes = { intervalMs: 100, silenceMs: 1_000, maxSilenceMs: 30_000 };
 
 /**
  * Answers every call of a reply, in call order. Calls that only read run side by side; any other runs alone. A call
@@ -98,7 +102,7 @@ async function execute(
 ): Promise<ToolResult> {
   const about = { toolCallId: call.id, toolName: call.name };
   const clean = (output: ToolOutput) => cleanOutput(output, deps.redact);
-  const updates = throttle(updateIntervalMs, (partial: ToolOutput) =>
+  const updates = throttle<ToolOutput>({ ...updateTimes, first: { content: [] } }, (partial) =>
     deps.emit({
       type: "tool_execution_update",
       ...about,

@@ -5,19 +5,40 @@ export type Throttle<T> = {
   stop(): void;
 };
 
-/** Makes a throttle; the first value passes at once. */
-export function throttle<T>(intervalMs: number, pass: (value: T) => void): Throttle<T> {
+export type ThrottleOptions<T> = {
+  readonly intervalMs: number;
+  /** The first value; like any other it is passed on again when nothing new came for a while. */
+  readonly first: T;
+  /** How long that while is. It doubles each time, up to `maxSilenceMs`. */
+  readonly silenceMs: number;
+  readonly maxSilenceMs: number;
+};
+
+/** Makes a throttle. The first value that is pushed passes at once. */
+export function throttle<T>(options: ThrottleOptions<T>, pass: (value: T) => void): Throttle<T> {
+  const { intervalMs, maxSilenceMs } = options;
+  let last = options.first;
   let waiting: { value: T } | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let silenceMs = options.silenceMs;
+  let silence = setTimeout(repeat, silenceMs);
   let stopped = false;
 
   function push(value: T): void {
     if (stopped) return;
+    silenceMs = options.silenceMs;
     if (timer !== undefined) {
       waiting = { value };
       return;
     }
     timer = setTimeout(elapsed, intervalMs);
+    tell(value);
+  }
+
+  function tell(value: T): void {
+    last = value;
+    clearTimeout(silence);
+    silence = setTimeout(repeat, silenceMs);
     pass(value);
   }
 
@@ -29,9 +50,15 @@ export function throttle<T>(intervalMs: number, pass: (value: T) => void): Throt
     push(value);
   }
 
+  function repeat(): void {
+    silenceMs = Math.min(silenceMs * 2, maxSilenceMs);
+    tell(last);
+  }
+
   function stop(): void {
     stopped = true;
     clearTimeout(timer);
+    clearTimeout(silence);
   }
 
   return { push, stop };
