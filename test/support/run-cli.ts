@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { checkStream } from "./grammar.ts";
+import { checkStream, type StreamOptions } from "./grammar.ts";
 import type { Workspace } from "./workspace.ts";
 
 export const cliPath = fileURLToPath(
@@ -71,12 +71,17 @@ function toLines(
 ): readonly Line[] {
   const isJson = args.includes("json") || args.includes("--mode=json");
   if (!isJson || stdout === "" || unchecked) return stdout.split("\n").flatMap(parseLoosely);
+  return parseStream(stdout, { deltas: args.includes("--json-deltas") });
+}
+
+/** The lines of a stream. Throws when they break the schema or the grammar. */
+export function parseStream(stdout: string, options: StreamOptions = {}): readonly Line[] {
   if (!stdout.endsWith("\n")) throw new Error(`the stream ends within a line: ${stdout.slice(-200)}`);
   const lines = stdout
     .slice(0, -1)
     .split("\n")
     .map((line): Line => JSON.parse(line));
-  const violations = checkStream(lines, { deltas: args.includes("--json-deltas") });
+  const violations = checkStream(lines, options);
   if (violations.length > 0)
     throw new Error(`the stream breaks its rules:\n${violations.join("\n")}\n${stdout}`);
   return lines;
