@@ -6,6 +6,7 @@ import type { AbortCause, SignalName } from "./contract/outcome.ts";
 import type { Host } from "./host.ts";
 import type { Stdin } from "./input.ts";
 import { main } from "./main.ts";
+import { channelVariable } from "./runs/channel.ts";
 import { killAllGroups } from "./tools/kill-all.ts";
 
 const signals: readonly SignalName[] = ["SIGHUP", "SIGINT", "SIGTERM"];
@@ -36,6 +37,7 @@ const host: Host = {
   stdout: { fd: 1, isTerminal: isTerminal(1) },
   stderr: { fd: 2, isTerminal: isTerminal(2), columns: terminalColumns },
   pid: process.pid,
+  self: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
   signal: controller.signal,
   cause: () => cause,
   abort,
@@ -45,7 +47,15 @@ const host: Host = {
   },
 };
 
-main(host).then(finish, onUncaught);
+start().then(finish, onUncaught);
+
+async function start(): Promise<number> {
+  const channel = process.env[channelVariable];
+  if (channel === undefined) return main(host);
+  // It is meant for this process, and not for those that tools start.
+  delete process.env[channelVariable];
+  return (await import("./resident.ts")).mainDetached(main, host, Number(channel));
+}
 
 function abort(reason: AbortCause): void {
   if (cause !== undefined) return;

@@ -20,6 +20,8 @@ export type Flags = {
   cwd?: string;
   sessionDir?: string;
   noSession: boolean;
+  /** The run goes on when the process that started it has ended. */
+  resident: boolean;
   continue: boolean;
   /** An id, a unique prefix of one, or a path; so is `fork`. */
   resume?: string;
@@ -65,6 +67,7 @@ export function defaultFlags(): Flags {
     noTools: false,
     noContextFiles: false,
     noSession: false,
+    resident: false,
     continue: false,
     branchSummary: false,
     repair: false,
@@ -229,6 +232,11 @@ export const optionGroups: readonly OptionGroup[] = [
       { name: "--name", value: "<text>", help: "A name for the session", set: word("name") },
       { name: "--session-dir", value: "<dir>", help: "Where sessions are kept", set: text("sessionDir") },
       { name: "--no-session", help: "Keep nothing on disk", set: on("noSession") },
+      {
+        name: "--resident",
+        help: "Print the session header and return; the run goes on by itself",
+        set: on("resident"),
+      },
     ],
   },
   {
@@ -293,6 +301,11 @@ export function checkTogether(flags: Flags, given: ReadonlySet<string>): void {
   }
   if (flags.jsonDeltas && flags.mode !== "json") {
     throw new StartupError("--json-deltas needs --mode json");
+  }
+  if (flags.resident && flags.mode !== "text" && flags.mode !== "json") {
+    throw new StartupError(
+      `--resident needs --mode text or json: a run of --mode ${flags.mode} ends with its client`,
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AbortCause } from "./contract/outcome.ts";
 import type { Stdin } from "./input.ts";
+import type { Handed } from "./resident.ts";
 
 /** All of the process that the program touches, made by cli.ts. */
 export type Host = {
@@ -17,6 +18,10 @@ export type Host = {
     readonly columns: () => number;
   };
   readonly pid: number;
+  /** The words that start this program: Node, its options, and the program's file. */
+  readonly self: readonly string[];
+  /** In a process that goes on by itself: what it was handed by the one that started it. */
+  readonly handed?: Handed;
   /** Aborted when the run is to end early. */
   readonly signal: AbortSignal;
   /** Why it is, once it is. */

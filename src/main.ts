@@ -4,6 +4,7 @@ import { exitStatus } from "./exit-status.ts";
 import { type Invocation, parseArguments } from "./flags.ts";
 import type { Host } from "./host.ts";
 import { writeLastMessage } from "./last-message.ts";
+import { createPresence, type PresentRun } from "./presence.ts";
 import { createRedaction, type Redaction } from "./redaction.ts";
 import { runCommand } from "./run-command.ts";
 import { createStderr, type Stderr } from "./sinks/stderr.ts";
@@ -24,6 +25,8 @@ export type Console = {
   crash(error: unknown): void;
 };
 
+type RunInvocation = Extract<Invocation, { kind: "run" }>;
+
 /** The program from its arguments to its exit status. All that it wrote has left the process when this resolves. */
 export async function main(host: Host): Promise<number> {
   const console = createConsole(host);
@@ -32,8 +35,10 @@ export async function main(host: Host): Promise<number> {
   let status = 0;
   try {
     const invocation = parseArguments(host.argv);
-    if (invocation.kind === "run") outcome = await run(invocation, host, console);
-    else status = await answer(invocation, host, console);
+    if (invocation.kind !== "run") status = await answer(invocation, host, console);
+    else if (invocation.flags.resident && host.handed === undefined)
+      status = await (await import("./resident.ts")).launchResident(invocation, host, console);
+    else outcome = await run(invocation, host, console);
   } catch (error) {
     outcome = caught(error, host, console);
   }
@@ -43,15 +48,14 @@ export async function main(host: Host): Promise<number> {
   return exitStatus(whole(outcome, host, console)) || status;
 }
 
-async function run(
-  invocation: Extract<Invocation, { kind: "run" }>,
-  host: Host,
-  console: Console,
-): Promise<RunOutcome> {
-  const started = await startRun(invocation, host, console);
+async function run(invocation: RunInvocation, host: Host, console: Console): Promise<RunOutcome> {
+  const { run: started, presence } = await start(invocation, host, console);
   if (invocation.flags.mode === "rpc")
     await (await import("./serve-rpc.ts")).serveRpc(started, host, console);
   else await prompts(started, host, console);
+  // What a client began is ended first; then there is no more to begin.
+  while (started.conversation.active() !== undefined) await started.conversation.idle();
+  presence.close();
   const outcome = started.conversation.outcome();
   outcome.failures.push(...(await close(started)));
   const { outputLastMessage } = invocation.flags;
@@ -61,6 +65,15 @@ async function run(
   }
   await started.sink.close(whole(outcome, host, console));
   return outcome;
+}
+
+async function start(invocation: RunInvocation, host: Host, console: Console): Promise<PresentRun> {
+  if (host.handed !== undefined)
+    return (await import("./resident.ts")).startResident(invocation, host, console);
+  const run = await startRun(invocation, host, console);
+  const presence = createPresence({ run, host, console, flags: invocation.flags });
+  presence.openSoon();
+  return { run, presence };
 }
 
 /** A run whose session could not be closed as it should still gives its answer. */

@@ -35,6 +35,7 @@ export type Run = {
   /** What the session is asked goes through this. */
   readonly conversation: Conversation;
   readonly prompts: readonly RunPrompt[];
+  readonly settings: Settings;
   readonly sink: Sink;
   /** Names one more who hears every event, before the sink does. */
   listen(hear: Emit): void;
@@ -66,7 +67,8 @@ export async function startRun(
   const folder = resolve(host.cwd, flags.sessionDir ?? startSettings.sessionDir ?? homePaths(home).sessions);
   const prompts = isServed(flags)
     ? noPrompts(invocation)
-    : await readPrompts({
+    : (host.handed?.prompts ??
+      (await readPrompts({
         messages: invocation.messages,
         files: invocation.files,
         cwd: host.cwd,
@@ -75,7 +77,7 @@ export async function startRun(
         stdinTimeoutMs: flags.stdinTimeoutMs,
         signal: host.signal,
         warn,
-      });
+      })));
   const opened = openStore(flags, { folder, cwd: startFolder, pid: host.pid, warn });
   const undo: (() => void | Promise<void>)[] = [() => opened?.close()];
   try {
@@ -127,7 +129,7 @@ export async function startRun(
 
 /** Whether prompts come from a client on stdin. */
 function isServed({ mode }: Flags): boolean {
-  return mode === "rpc";
+  return mode === "rpc" || mode === "acp";
 }
 
 function noPrompts({ flags: { mode }, messages, files }: RunInvocation): readonly Prompt[] {
@@ -209,6 +211,7 @@ function begin(beginning: Beginning): Run {
       ...(beginning.left === undefined ? [] : [{ kind: "branch_summary" as const, left: beginning.left }]),
       ...beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
     ],
+    settings,
     sink,
     listen: (hear) => listeners.push(hear),
     service() {

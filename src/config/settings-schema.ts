@@ -34,6 +34,7 @@ export const settingsSchema = object({
     maxTokens: positive,
     timeoutMs: positive,
   }),
+  runs: object({ maxEventsBytes: positive }),
   images: object({ autoResize: boolean, block: boolean }),
 });
 

@@ -28,6 +28,7 @@ export const defaultSettings: Settings = {
   followUpMode: "one-at-a-time",
   shell: {},
   autonomous: { enabled: false, gate: [] },
+  runs: { maxEventsBytes: 256 * 1024 * 1024 },
   images: { autoResize: true, block: false },
 };
 

@@ -37,6 +37,10 @@ export type Settings = {
   /** Absolute. */
   readonly sessionDir?: string;
   readonly autonomous: AutonomousSettings;
+  readonly runs: {
+    /** The most that a resident run keeps of its events. */
+    readonly maxEventsBytes: number;
+  };
   readonly images: {
     /** Whether an image that is too large for the provider is scaled down. */
     readonly autoResize: boolean;

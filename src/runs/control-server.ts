@@ -88,7 +88,8 @@ async function serve(client: Client, { connect, watch, isClosed }: ServeOptions)
   const send = (response: object) => write(`${JSON.stringify(response)}\n`);
   const handler = connect(send);
   try {
-    for await (const line of readCommandLines(socket, maxCommandBytes)) {
+    const incoming = socket.iterator({ destroyOnReturn: false });
+    for await (const line of readCommandLines(incoming, maxCommandBytes)) {
       if (isClosed()) return;
       const attach = toAttach(line);
       if (line.kind !== "line") handler.refuse(line.kind);

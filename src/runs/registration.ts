@@ -2,7 +2,6 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makePrivateFolder } from "../session/private-files.ts";
 import { identifyProcess } from "../session/process-identity.ts";
-import { psStart } from "./process-start.ts";
 import {
   isSame,
   type RunRecord,
@@ -83,14 +82,6 @@ export function registerRun({ runs, about, pid, runtimeFolder }: RegisterOptions
       }
     },
   };
-}
-
-/** Lets systems without /proc tell this process from a later one with its number. Takes some milliseconds there. */
-export function completeIdentity(registration: Registration): void {
-  const { process } = registration.record();
-  if (process.startTime !== undefined) return;
-  const start = psStart(process.pid);
-  if (start !== undefined) registration.update({ psStart: start });
 }
 
 /** Removes the files of an earlier run: whoever still reads one has it open. */
