@@ -57,7 +57,7 @@ export type RunOption = {
 /** The options under one heading of the help. */
 export type OptionGroup = { readonly title: string; readonly options: readonly RunOption[] };
 
-const modes = ["text", "json", "rpc"] as const;
+const modes = ["text", "json", "rpc", "acp"] as const;
 
 /** The flags of a command line without options. */
 export function defaultFlags(): Flags {
@@ -86,8 +86,8 @@ export const optionGroups: readonly OptionGroup[] = [
     options: [
       {
         name: "--mode",
-        value: "<text|json|rpc>",
-        help: "What stdout gets: the answer (default), all events, or these and responses to commands",
+        value: "<text|json|rpc|acp>",
+        help: "What stdout gets: the answer (default), all events, or what programs and editors ask for",
         set: (flags, value) => {
           flags.mode = oneOf("--mode", modes, value);
         },
@@ -287,6 +287,15 @@ const dependentOptions: readonly (readonly [option: string, needs: readonly stri
   ["--repair", ["--continue", "--resume"]],
 ];
 
+/** Options that mean nothing where a program or an editor says on stdin what is to be done. */
+const notServed: { readonly [Mode in Flags["mode"]]?: ReadonlySet<string> } = {
+  rpc: new Set(["--stdin", "--no-stdin", "--stdin-timeout"]),
+  acp: new Set([
+    ...["--stdin", "--no-stdin", "--stdin-timeout", "--output-last-message", "--record", "--cwd"],
+    ...["--continue", "--resume", "--fork", "--name"],
+  ]),
+};
+
 /** Checks what only the whole of the options can tell. */
 export function checkTogether(flags: Flags, given: ReadonlySet<string>): void {
   for (const [one, other] of exclusiveOptions) {
@@ -299,6 +308,9 @@ export function checkTogether(flags: Flags, given: ReadonlySet<string>): void {
       throw new StartupError(`${option} needs ${needs.join(" or ")}`);
     }
   }
+  const useless = [...given].find((option) => notServed[flags.mode]?.has(option));
+  if (useless !== undefined)
+    throw new StartupError(`${useless} cannot be used with --mode ${flags.mode}: leave it out`);
   if (flags.jsonDeltas && flags.mode !== "json") {
     throw new StartupError("--json-deltas needs --mode json");
   }

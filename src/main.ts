@@ -7,6 +7,7 @@ import { writeLastMessage } from "./last-message.ts";
 import { createPresence, type PresentRun } from "./presence.ts";
 import { createRedaction, type Redaction } from "./redaction.ts";
 import { runCommand } from "./run-command.ts";
+import { createRunSummary, type RunSummary } from "./run-summary.ts";
 import { createStderr, type Stderr } from "./sinks/stderr.ts";
 import { createWriter, type Writer } from "./sinks/writer.ts";
 import { type Run, startRun } from "./start.ts";
@@ -33,23 +34,34 @@ export async function main(host: Host): Promise<number> {
   let outcome = empty();
   /** What a command says besides having run. */
   let status = 0;
+  const summary = createRunSummary(host, console);
   try {
     const invocation = parseArguments(host.argv);
+    summary.begin(invocation);
     if (invocation.kind !== "run") status = await answer(invocation, host, console);
     else if (invocation.flags.resident && host.handed === undefined)
       status = await (await import("./resident.ts")).launchResident(invocation, host, console);
-    else outcome = await run(invocation, host, console);
+    else outcome = await run(invocation, host, console, summary);
   } catch (error) {
     outcome = caught(error, host, console);
   }
   await console.stdout.close();
+  outcome.failures.push(...(await summary.write(whole(outcome, host, console))));
   report(outcome, host, console);
   await console.stderr.close();
   return exitStatus(whole(outcome, host, console)) || status;
 }
 
-async function run(invocation: RunInvocation, host: Host, console: Console): Promise<RunOutcome> {
+async function run(
+  invocation: RunInvocation,
+  host: Host,
+  console: Console,
+  summary: RunSummary,
+): Promise<RunOutcome> {
+  if (invocation.flags.mode === "acp")
+    return (await import("./serve-acp.ts")).serveAcp(invocation, host, console);
   const { run: started, presence } = await start(invocation, host, console);
+  await summary.follow(started);
   if (invocation.flags.mode === "rpc")
     await (await import("./serve-rpc.ts")).serveRpc(started, host, console);
   else await prompts(started, host, console);
