@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "tsup";
+import { build } from "esbuild";
 import type { JsonObject } from "../../src/contract/json.ts";
 import type { ToolResult } from "../../src/contract/tool.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -18,13 +18,17 @@ export async function callInChild(
   await chmod(folder, 0o755);
   await writeFile(join(folder, "script.ts"), script(calls, cwd));
   await build({
-    config: false,
-    silent: true,
-    entry: [join(folder, "script.ts")],
-    outDir: join(folder, "out"),
+    entryPoints: [join(folder, "script.ts")],
+    outdir: join(folder, "out"),
+    bundle: true,
+    splitting: true,
+    platform: "node",
     format: "esm",
+    target: "node20",
+    external: ["sharp"],
     loader: { ".md": "text" },
-    outExtension: () => ({ js: ".mjs" }),
+    outExtension: { ".js": ".mjs" },
+    logLevel: "error",
   });
   const command = `${shellSetup}; exec ${process.execPath} ${join(folder, "out/script.mjs")}`;
   const output = execFileSync("sh", ["-c", command], {
