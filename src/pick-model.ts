@@ -5,12 +5,12 @@ import type { Settings } from "./contract/config.ts";
 import type { Model, Provider, ThinkingLevel } from "./contract/provider.ts";
 import type { Flags } from "./flags-options.ts";
 import type { Host } from "./host.ts";
-import type { Credentials, ProviderFetch } from "./providers/adapter.ts";
+import type { ProviderFetch } from "./providers/adapter.ts";
 import { openCatalog } from "./providers/catalog.ts";
 import { credentialEnvNames, isBuiltIn } from "./providers/endpoints.ts";
 import { createFetch } from "./providers/fetch.ts";
 import { isSecret } from "./providers/redact.ts";
-import { createProvider } from "./providers/registry.ts";
+import { createProvider, type ProviderDeps } from "./providers/registry.ts";
 import { type ChosenModel, chooseModel, type ModelRequest } from "./providers/resolve.ts";
 import { runKeyCommand } from "./run-key-command.ts";
 
@@ -77,12 +77,13 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
 
 function withProvider(chosen: ChosenModel, fetch: ProviderFetch, timeouts: Settings["timeouts"]) {
   const { model, credentials, thinkingLevel } = chosen;
+  // A key like `x` would tear every text apart.
+  const secrets = chosen.secrets.filter(isSecret);
   return {
     model,
     thinkingLevel,
-    // A key like `x` would tear every text apart.
-    secrets: chosen.secrets.filter(isSecret),
-    provider: lazyProvider(model, { credentials, fetch, timeouts }),
+    secrets,
+    provider: lazyProvider(model, { credentials, fetch, timeouts, secrets }),
   };
 }
 
@@ -111,17 +112,11 @@ async function choose({ flags, host, home, settings, saved, warn }: PickModelOpt
   });
 }
 
-type ProviderParts = {
-  readonly credentials: Credentials;
-  readonly fetch: ProviderFetch;
-  readonly timeouts: Settings["timeouts"];
-};
-
-function lazyProvider(model: Model, parts: ProviderParts): Provider {
+function lazyProvider(model: Model, deps: ProviderDeps): Provider {
   let loading: Promise<Provider> | undefined;
   return {
     async *stream(request, signal) {
-      loading ??= createProvider(model, parts);
+      loading ??= createProvider(model, deps);
       yield* (await loading).stream(request, signal);
     },
   };

@@ -1,6 +1,8 @@
 import type { Api } from "../contract/messages.ts";
 import type { Model, Provider, Timeouts } from "../contract/provider.ts";
 import type { CreateAdapter, Credentials, ProviderFetch } from "./adapter.ts";
+import { createRedactor } from "./redact.ts";
+import { withRedactedReplies } from "./redacted-replies.ts";
 import { withStatusCheck } from "./status-check.ts";
 import { withTimeLimits } from "./time-limits.ts";
 
@@ -8,13 +10,16 @@ export type ProviderDeps = {
   readonly credentials: Credentials;
   readonly fetch: ProviderFetch;
   readonly timeouts: Timeouts;
+  /** What must not leave the process in any text. */
+  readonly secrets: readonly string[];
 };
 
 /** Makes the provider that answers for a model. Loads the adapter of the model's API, and with it an SDK. */
 export async function createProvider(model: Model, deps: ProviderDeps): Promise<Provider> {
   const createAdapter = await adapters[model.api]();
   const fetch = withStatusCheck(deps.fetch, model.provider);
-  return withTimeLimits(createAdapter({ credentials: deps.credentials, fetch }), deps.timeouts);
+  const adapter = createAdapter({ credentials: deps.credentials, fetch });
+  return withRedactedReplies(withTimeLimits(adapter, deps.timeouts), createRedactor(deps.secrets));
 }
 
 const adapters: Readonly<Record<Api, () => Promise<CreateAdapter>>> = {

@@ -30,6 +30,7 @@ test.each(Object.entries(paths) as [Api, string][])(
     };
     const provider = await createProvider(model, {
       credentials: { apiKey: "k" },
+      secrets: [],
       timeouts: { firstEventMs: 5000, idleMs: 5000 },
       fetch: async (url) => {
         asked.push(url instanceof Request ? url.url : String(url));

@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { apiWires } from "../support/api-wires.ts";
+import { chatReply } from "../support/chat-wire.ts";
+import type { Script } from "../support/provider-server.ts";
+import { createBench } from "../support/with-provider.ts";
+
+const key = "test-key-12345678";
+const done = chatReply({ text: "done" });
+
+/** Everything that a run left in its home folder, beside what the user wrote there. */
+function leftBehind(home: string): string {
+  const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files
+    .map((file) => join(file.parentPath, file.name))
+    .filter((path) => path !== join(home, "models.json"))
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
+}
+
+describe("a key that comes back from the provider reaches neither stdout, stderr nor a file", () => {
+  const half = key.slice(0, 9);
+  const rest = key.slice(9);
+  const json = (body: object, status = 401): Script => ({
+    status,
+    type: "application/json",
+    body: JSON.stringify(body),
+  });
+  const cases: [string, Script[]][] = [
+    ["in one delta", [chatReply({ text: `key ${key}.` })]],
+    ["in two deltas", [chatReply({ text: ["key ", half, `${rest}.`] })]],
+    ["letter by letter", [chatReply({ text: [...`key ${key}.`] })]],
+    ["in thinking", [chatReply({ thinking: [half, rest], text: "ok" })]],
+    [
+      "in a call's arguments",
+      [
+        chatReply({ calls: [{ name: "bash", args: { command: `echo ${key} ${"x".repeat(60_000)}` } }] }),
+        done,
+      ],
+    ],
+    ["in a tool's output", [chatReply({ calls: [{ name: "read", args: { path: "env.txt" } }] }), done]],
+    [
+      "in a large output",
+      [
+        chatReply({
+          calls: [{ name: "bash", args: { command: "yes $(cat env.txt) | head -9000" } }],
+        }),
+        done,
+      ],
+    ],
+    ["in a call's name", [chatReply({ calls: [{ name: key, args: {} }] }), done]],
+    ["in an error body", [json({ error: { message: `Incorrect API key provided: ${key}` } })]],
+    ["in the words of a code", [json({ error: { message: "no", code: key } })]],
+    ["in an error of text", [{ status: 403, type: "text/plain", body: `Bearer ${key} is bad` }]],
+    ["in a page's title", [{ status: 403, type: "text/html", body: `<html><title>${key}</title></html>` }]],
+    ["in an error within the stream", [{ body: `data: {"error":{"message":"key ${key}"}}\n\n` }]],
+    ["in base64", [json({ error: { message: Buffer.from(`${key}:`).toString("base64") } })]],
+    ["in a URL", [{ status: 302, headers: { location: `http://127.0.0.1:1/?key=${key}` }, body: "" }]],
+    ["in a finish reason", [chatReply({ text: "x", finish: key })]],
+    ["in the model's name", [{ body: String(done.body).replaceAll('"model":"m"', `"model":"${key}"`) }]],
+    ["in the reply's id", [{ body: String(done.body).replaceAll('"id":"c1"', `"id":"${key}"`) }]],
+    ["in what is no stream", [{ body: `${key} and more` }]],
+  ];
+  test.each(cases)("%s", async (_, script) => {
+    const { run, workspace } = await createBench(script);
+    workspace.homeFile("settings.json", { retry: { enabled: false } });
+    workspace.file("env.txt", `KEY=${key}\n`);
+    for (const mode of [["--mode", "json"], ["--mode", "json", "--json-deltas"], []]) {
+      const { stdout, stderr, status } = await run([...mode, "--record", "tape.jsonl", "--verbose", "hi"]);
+      expect([0, 1]).toContain(status);
+      const tape = readFileSync(join(workspace.cwd, "tape.jsonl"), "utf8");
+      for (const [where, text] of Object.entries({ stdout, stderr, home: leftBehind(workspace.home), tape }))
+        expect(text.includes(key) ? where : "").toBe("");
+    }
+  });
+
+  test.each(apiWires)("through $api", async (wire) => {
+    const { run, workspace } = await createBench(
+      [wire.reply({ thinking: [half, rest], text: ["a", half, rest] })],
+      { api: wire.api },
+    );
+    const { stdout, status } = await run(["--mode", "json", "hi"]);
+    expect(status).toBe(0);
+    expect(stdout).toContain("[redacted]");
+    expect(stdout + leftBehind(workspace.home)).not.toContain(key);
+  });
+});
+
+test("a secret header is kept back as well", async () => {
+  const headers = { "X-Api-Token": "token-abcdefgh", Cookie: "session=cookie-abcdefgh" };
+  const { run, workspace } = await createBench(
+    [chatReply({ text: "token-abcdefgh session=cookie-abcdefgh" })],
+    { provider: { headers } },
+  );
+  const { stdout } = await run(["--mode", "json", "hi"]);
+  expect(stdout + leftBehind(workspace.home)).not.toContain("abcdefgh");
+});
+
+test("a short key and a placeholder leave texts whole", async () => {
+  for (const apiKey of ["x", "ollama", "abc"]) {
+    const { run } = await createBench([chatReply({ text: "ollama xyz abc" })], { apiKey });
+    expect(await run(["hi"])).toMatchObject({ status: 0, stdout: "ollama xyz abc\n" });
+  }
+});
+
+test("what a run leaves is for its user only, whatever the umask", async () => {
+  const { run, workspace } = await createBench([
+    chatReply({ calls: [{ name: "bash", args: { command: "seq 100000" } }] }),
+    done,
+  ]);
+  const before = process.umask(0);
+  try {
+    await run(["--record", "tape.jsonl", "hi"]);
+  } finally {
+    process.umask(before);
+  }
+  const open = readdirSync(workspace.home, { recursive: true, withFileTypes: true })
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => path !== join(workspace.home, "models.json"))
+    .filter((path) => (statSync(path).mode & 0o077) !== 0);
+  expect(open).toEqual([]);
+  expect(statSync(join(workspace.cwd, "tape.jsonl")).mode & 0o777).toBe(0o600);
+});
