@@ -1,3 +1,4 @@
+import type { AutonomousSetup } from "./autonomous-setup.ts";
 import type { PromptSources } from "./config/expand-prompt.ts";
 import { configFolders, readSystemPrompt } from "./config/system-prompt.ts";
 import type { Settings } from "./contract/config.ts";
@@ -21,6 +22,7 @@ export type RunParts = {
   readonly sink: Sink;
   readonly emit: Emit;
   readonly redaction: Redaction;
+  readonly autonomous: AutonomousSetup;
   readonly chooseModel: (id: string) => Promise<ModelChoice>;
   readonly warn: (line: string) => void;
 };
@@ -32,21 +34,27 @@ export function assembleSession(
 ): OpenedSession {
   const { flags, home, settings, tools, sink, redaction, warn } = parts;
   const header = { ...store.header, cwd };
-  const session = createAgentSession({
+  const autonomy = parts.autonomous.prepare({ store, cwd, model: choice.model });
+  const made = createAgentSession({
     ...choice,
-    tools,
+    tools: [...tools, ...autonomy.tools],
     store,
     cwd,
-    systemPrompt: readSystemPrompt({
-      home,
-      cwd,
-      timestamp: header.timestamp,
-      custom: flags.systemPrompt,
-      append: flags.appendSystemPrompt,
-      contextFiles: !flags.noContextFiles,
-      canRead: tools.some(({ name }) => name === "read" || name === "bash"),
-      warn,
-    }),
+    systemPrompt: [
+      readSystemPrompt({
+        home,
+        cwd,
+        timestamp: header.timestamp,
+        custom: flags.systemPrompt,
+        append: flags.appendSystemPrompt,
+        contextFiles: !flags.noContextFiles,
+        canRead: tools.some(({ name }) => name === "read" || name === "bash"),
+        warn,
+      }),
+      ...autonomy.systemPrompt,
+    ].join("\n\n"),
+    outputSchema: autonomy.outputSchema,
+    limit: autonomy.limit,
     settings,
     emit: parts.emit,
     ready: sink.ready,
@@ -57,6 +65,7 @@ export function assembleSession(
     chooseModel: parts.chooseModel,
     exportTo: async (file) => (await import("./export-to.ts")).exportTo(store, { file, cwd, warn }),
   });
+  const session = autonomy.wrap(made);
   const sources: PromptSources = { folders: configFolders(home, cwd), warn };
   return {
     session,

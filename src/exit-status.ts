@@ -7,6 +7,8 @@ export type ExitRule = {
   readonly when: (outcome: RunOutcome) => boolean;
 };
 
+const done: ExitRule = { name: "done", status: 0, when: () => true };
+
 /** The one place where a run's status is decided: the first rule that applies wins, in every mode. */
 export const exitRules: readonly ExitRule[] = [
   { name: "SIGHUP", status: 129, when: ({ signal }) => signal === "SIGHUP" },
@@ -22,10 +24,15 @@ export const exitRules: readonly ExitRule[] = [
   },
   { name: "gate not passed", status: 3, when: ({ gateNotPassed }) => gateNotPassed !== undefined },
   { name: "limit reached", status: 4, when: ({ limit }) => limit !== undefined },
-  { name: "done", status: 0, when: () => true },
+  done,
 ];
 
 /** The exit status of a run. */
 export function exitStatus(outcome: RunOutcome): number {
-  return exitRules.find((rule) => rule.when(outcome))?.status ?? 0;
+  return exitRule(outcome).status;
+}
+
+/** The rule that decides a run's status. */
+export function exitRule(outcome: RunOutcome): ExitRule {
+  return exitRules.find((rule) => rule.when(outcome)) ?? done;
 }

@@ -1,9 +1,10 @@
 import { StartupError } from "./contract/errors.ts";
 import { type ThinkingLevel, thinkingLevels } from "./contract/provider.ts";
+import { type AutonomousFlags, autonomousGroup } from "./flags-autonomous.ts";
 import { commaList, milliseconds, oneOf, variableName } from "./flags-values.ts";
 
 /** What the options of a run say, checked as far as argv alone allows. */
-export type Flags = {
+export type Flags = AutonomousFlags & {
   mode: (typeof modes)[number];
   jsonDeltas: boolean;
   provider?: string;
@@ -76,6 +77,7 @@ export function defaultFlags(): Flags {
     stdin: "auto",
     stdinTimeoutMs: 3000,
     passEnv: [],
+    autonomous: { enabled: false, gate: [] },
   };
 }
 
@@ -239,6 +241,7 @@ export const optionGroups: readonly OptionGroup[] = [
       },
     ],
   },
+  autonomousGroup,
   {
     title: "Standard input",
     options: [

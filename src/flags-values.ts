@@ -53,3 +53,13 @@ export function positiveNumber(option: string, value: string): number {
   }
   return number;
 }
+
+/** A limit that counts: a whole number above 0. */
+export function positiveWhole(option: string, value: string): number {
+  const text = value.trim();
+  const number = /^\+?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(number > 0 && Number.isFinite(number))) {
+    throw new StartupError(`${option} is a positive whole number, not ${JSON.stringify(value)}`);
+  }
+  return number;
+}

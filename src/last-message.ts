@@ -1,46 +1,12 @@
-import { randomUUID } from "node:crypto";
-import { accessSync, constants, statSync } from "node:fs";
-import { realpath, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { errorMessage, StartupError } from "./contract/errors.ts";
+import { errorMessage } from "./contract/errors.ts";
+import { writeOutputFile } from "./output-file.ts";
 
-/** Refuses a file for the last message that could not be written when the time comes. */
-export function checkLastMessageFile(file: string, cwd: string): void {
-  const path = resolve(cwd, file);
-  try {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw new Error("it is a directory");
-    accessSync(dirname(path), constants.W_OK);
-  } catch (error) {
-    throw new StartupError(
-      `--output-last-message ${file} cannot be written: ${errorMessage(error)}; name a file in a folder that is there`,
-    );
-  }
-}
-
-/**
- * Writes the final answer to a file, as it is and whole or not at all. Gives what went wrong, in words, or undefined.
- * The file is the user's, so its mode follows the umask.
- */
+/** Writes the final answer to a file. Gives what went wrong, in words, or undefined. */
 export async function writeLastMessage(file: string, text: string, cwd: string): Promise<string | undefined> {
   try {
-    await replaceFile(resolve(cwd, file), text);
+    await writeOutputFile(file, text, cwd);
     return undefined;
   } catch (error) {
     return `the last message could not be written to ${file}: ${errorMessage(error)}`;
-  }
-}
-
-async function replaceFile(path: string, text: string): Promise<void> {
-  const target = await realpath(path).catch(() => path);
-  // What is no regular file (/dev/null, a FIFO) is written to; a rename would put a file in its place.
-  if (statSync(target, { throwIfNoEntry: false })?.isFile() === false) return writeFile(target, text);
-  const temporary = `${target}.${randomUUID()}.tmp`;
-  try {
-    await writeFile(temporary, text, { flag: "wx" });
-    await rename(temporary, target);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { assembleSession, type RunParts } from "./assemble-session.ts";
+import { type AutonomousSetup, createAutonomousSetup } from "./autonomous-setup.ts";
 import type { PromptSources } from "./config/expand-prompt.ts";
 import { homeFolder, homePaths } from "./config/paths.ts";
 import { loadSettings } from "./config/settings.ts";
@@ -13,9 +14,9 @@ import type { Invocation } from "./flags.ts";
 import type { Flags } from "./flags-options.ts";
 import type { Host } from "./host.ts";
 import { type Prompt, readPrompts } from "./input.ts";
-import { checkLastMessageFile } from "./last-message.ts";
 import type { Console } from "./main.ts";
 import { leftBranch, openStore, recordedFolder, workingFolder } from "./open-store.ts";
+import { checkOutputFile } from "./output-file.ts";
 import { type PickedModel, pickModel } from "./pick-model.ts";
 import { toRunPrompt } from "./run-prompt.ts";
 import type { UserShell } from "./run-user-command.ts";
@@ -24,6 +25,7 @@ import type { RpcService } from "./runs/rpc.ts";
 import type { RpcOptions } from "./runs/rpc-actions.ts";
 import type { ModelChoice } from "./session/agent-session.ts";
 import type { LeftBranch } from "./session/branch-summary.ts";
+import type { OutputSchema } from "./session/output-schema.ts";
 import { createSession, type SessionStore } from "./session/store.ts";
 import { createDeltaSink } from "./sinks/deltas.ts";
 import { createJsonSink } from "./sinks/json.ts";
@@ -36,6 +38,7 @@ export type Run = {
   readonly conversation: Conversation;
   readonly prompts: readonly RunPrompt[];
   readonly settings: Settings;
+  readonly autonomous: AutonomousSetup;
   readonly sink: Sink;
   /** Names one more who hears every event, before the sink does. */
   listen(hear: Emit): void;
@@ -60,7 +63,11 @@ export async function startRun(
   const { flags } = invocation;
   const warn = (line: string) => console.stderr.diagnostic(line);
   const home = homeFolder(host.env);
-  if (flags.outputLastMessage !== undefined) checkLastMessageFile(flags.outputLastMessage, host.cwd);
+  for (const [option, file] of outputFiles(flags)) checkOutputFile(option, file, host.cwd);
+  const schema =
+    flags.outputSchema === undefined
+      ? undefined
+      : await (await import("./output-schema-file.ts")).loadOutputSchema(flags.outputSchema, host.cwd);
   const startFolder = workingFolder(flags.cwd, host.cwd);
   const settingsOf = (cwd: string) => loadSettings({ home, cwd, env: host.env, warn });
   const startSettings = await settingsOf(startFolder);
@@ -113,6 +120,7 @@ export async function startRun(
         cwd,
         prompts,
         left,
+        schema,
         chosen,
         shell,
         tools,
@@ -125,6 +133,16 @@ export async function startRun(
     for (const step of undo) await step();
     throw error;
   }
+}
+
+/** The files that the user gets, with the options that name them. */
+function outputFiles({ outputLastMessage, summary }: Flags): [option: string, file: string][] {
+  return [
+    ...(outputLastMessage === undefined
+      ? []
+      : [["--output-last-message", outputLastMessage] as [string, string]]),
+    ...(summary === undefined ? [] : [["--summary", summary] as [string, string]]),
+  ];
 }
 
 /** Whether prompts come from a client on stdin. */
@@ -149,6 +167,7 @@ type Beginning = {
   readonly prompts: readonly Prompt[];
   /** What `--branch` leaves behind, when it is to be summed up. */
   readonly left: LeftBranch | undefined;
+  readonly schema: OutputSchema | undefined;
   readonly chosen: PickedModel;
   readonly shell: UserShell;
   readonly tools: readonly Tool[];
@@ -162,6 +181,11 @@ function begin(beginning: Beginning): Run {
   const { sink = createSink(flags, host, console) } = beginning;
   sink.header({ ...store.header, cwd });
   keepChoice(store, flags, chosen);
+  const sources: PromptSources = { folders: configFolders(home, cwd), warn };
+  const prompts = [
+    ...(beginning.left === undefined ? [] : [{ kind: "branch_summary" as const, left: beginning.left }]),
+    ...beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
+  ];
   const listeners: Emit[] = [];
   const parts: RunParts = {
     ...beginning,
@@ -172,6 +196,13 @@ function begin(beginning: Beginning): Run {
       sink.emit(event);
     },
     redaction: console.redaction,
+    autonomous: createAutonomousSetup({
+      ...beginning,
+      promptCount: prompts.filter(({ kind }) => kind === "message").length,
+      ownPaths: ownPaths(beginning),
+      ownDescriptors: [host.stdout.fd, host.stderr.fd],
+      redact: console.redaction.redact,
+    }),
     chooseModel: async (id) => {
       const other = await chosen.another(id);
       console.redaction.add(other.secrets);
@@ -184,7 +215,6 @@ function begin(beginning: Beginning): Run {
     signal: host.signal,
     isServed: isServed(flags),
   });
-  const sources: PromptSources = { folders: configFolders(home, cwd), warn };
   const rpc: RpcOptions = {
     conversation,
     settings: parts.settings,
@@ -207,11 +237,9 @@ function begin(beginning: Beginning): Run {
   let service: Promise<RpcService> | undefined;
   return {
     conversation,
-    prompts: [
-      ...(beginning.left === undefined ? [] : [{ kind: "branch_summary" as const, left: beginning.left }]),
-      ...beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
-    ],
+    prompts,
     settings,
+    autonomous: parts.autonomous,
     sink,
     listen: (hear) => listeners.push(hear),
     service() {
@@ -226,6 +254,12 @@ function begin(beginning: Beginning): Run {
       }
     },
   };
+}
+
+/** Where the program itself writes while a run lasts. */
+function ownPaths({ flags, host, home, folder }: Beginning): string[] {
+  const files = [flags.record, flags.outputLastMessage, flags.summary].filter((file) => file !== undefined);
+  return [home, folder, ...files.map((file) => resolve(host.cwd, file))];
 }
 
 async function createService(options: RpcOptions, listeners: Emit[]): Promise<RpcService> {

@@ -47,6 +47,8 @@ export type GatesOptions = {
   readonly run: RunGate;
   /** What the work tree is like; undefined when that cannot be told. */
   readonly workTree: () => Promise<string | undefined>;
+  /** Takes credentials out of a text. */
+  readonly redact: (text: string) => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 };
@@ -76,7 +78,8 @@ export type Gates = {
 
 /** Makes the gates of a run; none has run yet. */
 export function createGates(options: GatesOptions): Gates {
-  const { commands, workTree, now } = options;
+  const { workTree, now } = options;
+  const commands = options.commands.map((command) => ({ command, shown: options.redact(command) }));
   const latest = new Map<string, GateResult>();
   let attempt = 0;
   let failures = 0;
@@ -90,11 +93,11 @@ export function createGates(options: GatesOptions): Gates {
       return keep({ ...failure, attempt, unchanged: true }, round);
     }
     failure = undefined;
-    for (const command of commands) {
-      round.busy(command);
+    for (const { command, shown } of commands) {
+      round.busy(shown);
       const end = await options.run(command, { timeoutMs: options.timeoutMs, signal: round.signal });
       const outcome = toOutcome(end);
-      const result = keep({ command, attempt, outcome, end, unchanged: false }, round);
+      const result = keep({ command: shown, attempt, outcome, end, unchanged: false }, round);
       if (outcome === "passed") continue;
       failure = result;
       failures++;
@@ -116,9 +119,9 @@ export function createGates(options: GatesOptions): Gates {
   }
 
   const results = () =>
-    commands.map((command) => {
-      const result = latest.get(command);
-      return { command, ...(result === undefined ? {} : { result }) };
+    commands.map(({ shown }) => {
+      const result = latest.get(shown);
+      return { command: shown, ...(result === undefined ? {} : { result }) };
     });
 
   return {

@@ -1,3 +1,4 @@
+import { zeroUsage } from "../contract/messages.ts";
 import type { RunLimit } from "../contract/outcome.ts";
 import type { UsageLedger } from "./usage.ts";
 
@@ -24,7 +25,8 @@ export type LimitUse = { readonly name: LimitName; readonly limit: number; reado
 
 export type LimitsOptions = {
   readonly values: LimitValues;
-  readonly ledger: () => Pick<UsageLedger, "total" | "rows">;
+  /** Undefined as long as nothing was used. */
+  readonly usage: () => Pick<UsageLedger, "total" | "rows"> | undefined;
   /** What was used for the goal in earlier runs. */
   readonly earlierGoalTokens: number;
   /** Milliseconds; only differences count. */
@@ -45,7 +47,7 @@ export type RunLimits = {
 };
 
 /** Starts the clock of a run. */
-export function createLimits({ values, ledger, earlierGoalTokens, now }: LimitsOptions): RunLimits {
+export function createLimits({ values, usage, earlierGoalTokens, now }: LimitsOptions): RunLimits {
   const startedAt = now();
   let continuations = 0;
 
@@ -54,18 +56,17 @@ export function createLimits({ values, ledger, earlierGoalTokens, now }: LimitsO
     turns,
     tokens,
     time: () => now() - startedAt,
-    cost: () => ledger().total().cost.total,
+    cost: () => usage()?.total().cost.total ?? 0,
     goal_tokens: () => earlierGoalTokens + tokens(),
   };
 
   function turns(): number {
-    return ledger()
-      .rows()
-      .reduce((sum, { purpose, requests }) => sum + (purpose === "turn" ? requests : 0), 0);
+    const rows = usage()?.rows() ?? [];
+    return rows.reduce((sum, { purpose, requests }) => sum + (purpose === "turn" ? requests : 0), 0);
   }
 
   function tokens(): number {
-    const { input, output, cacheWrite } = ledger().total();
+    const { input, output, cacheWrite } = usage()?.total() ?? zeroUsage();
     return input + output + cacheWrite;
   }
 

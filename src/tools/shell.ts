@@ -58,6 +58,8 @@ export type CommandOptions = Omit<ProcessOptions, "file" | "args" | "channel" | 
   readonly drainMs?: number | undefined;
   /** How long after SIGTERM comes SIGKILL. Default 2000. */
   readonly graceMs?: number | undefined;
+  /** Whether processes that the command leaves behind are ended when it exits. */
+  readonly endsAll?: boolean | undefined;
 } & (
     | { readonly command: string; readonly shell?: string | undefined }
     | { readonly file: string; readonly args: readonly string[] }
@@ -110,7 +112,7 @@ export const runCommand: RunCommand = async (options) => {
     const started = await startProcess({ ...options, ...program, onOutput: limits.onOutput });
     const exited = started.exited.then(() => "exit" as const);
     const reason = await Promise.race([exited, limits.stopped]);
-    if (reason !== "exit") await started.terminate(options.graceMs ?? defaultGraceMs);
+    if (reason !== "exit" || options.endsAll) await started.terminate(options.graceMs ?? defaultGraceMs);
     await started.drain(options.drainMs ?? defaultDrainMs);
     const survivors = started.release();
     // After SIGKILL the exit is certain, unless the kernel itself holds the process.
