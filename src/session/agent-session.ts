@@ -21,6 +21,7 @@ import { createCallIds } from "./call-ids.ts";
 import type { CompactionOutcome } from "./compaction.ts";
 import { toModelMessages } from "./context.ts";
 import { createContextGuard } from "./context-guard.ts";
+import { redactedMessage } from "./redacted-message.ts";
 import { createRetrySeries } from "./retry.ts";
 import { createSessionWork } from "./session-work.ts";
 import type { SessionCommand } from "./slash-commands.ts";
@@ -154,7 +155,7 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
   }
 
   function record(message: AgentMessage): void {
-    keep(() => store.append({ type: "message", message }));
+    keep(() => store.append({ type: "message", message: redactedMessage(message, redact) }));
   }
 
   function recordReply(message: AssistantMessage): void {

@@ -87,6 +87,13 @@ describe("a key that comes back from the provider reaches neither stdout, stderr
   });
 });
 
+test("a key in a prompt is kept back from the session and the model", async () => {
+  const { run, server, workspace } = await createBench([done]);
+  workspace.file("env.txt", `KEY=${key}\n`);
+  const { stdout } = await run(["--mode", "json", "@env.txt", `my key is ${key}`]);
+  expect(stdout + leftBehind(workspace.home) + server.requests[0]?.body).not.toContain(key);
+});
+
 test("a secret header is kept back as well", async () => {
   const headers = { "X-Api-Token": "token-abcdefgh", Cookie: "session=cookie-abcdefgh" };
   const { run, workspace } = await createBench(
