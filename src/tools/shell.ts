@@ -8,7 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Options } from "execa";
 import { errorMessage } from "../contract/errors.ts";
-import { type Fifo, makeFifos } from "./fifo.ts";
+import { type Fifo, type FifoPair, makeFifos } from "./fifo.ts";
 import { onKillAll } from "./kill-all.ts";
 import { type OutputReader, readFifo, readStream } from "./output-reader.ts";
 import type { ProcessExit } from "./process-exit.ts";
@@ -137,9 +137,10 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
   const mark = `${ownMark}${callCount};`;
   const subprocess = execa(options.file, options.args, toExecaOptions(options, mark, fifos));
   const { pid } = subprocess;
-  for (const fifo of fifos ?? []) closeSync(fifo.writeFd);
+  const pipes = fifos ? [fifos.stdout, fifos.stderr] : [];
+  for (const fifo of pipes) closeSync(fifo.writeFd);
   if (pid === undefined) {
-    for (const fifo of fifos ?? []) closeSync(fifo.readFd);
+    for (const fifo of pipes) closeSync(fifo.readFd);
     throw new Error(whyNotStarted(options, await subprocess));
   }
   const exited = new Promise<ProcessExit>((resolve) => {
@@ -153,7 +154,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     const socket: unknown = subprocess[stream];
     return socket instanceof Socket ? [readStream(socket, onChunk)] : [];
   };
-  const readers = [...reader("stdout", fifos?.[0]), ...reader("stderr", fifos?.[1])];
+  const readers = [...reader("stdout", fifos?.stdout), ...reader("stderr", fifos?.stderr)];
   const [, , , input, output]: readonly unknown[] = subprocess.stdio;
   const channel = input instanceof Socket && output instanceof Socket ? { input, output } : undefined;
   return {
@@ -165,14 +166,14 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
       for (const holder of holders) isAttended ? holder.ref() : holder.unref();
       for (const each of readers) isAttended ? each.attach() : each.detach();
     },
-    ...control({ groups: [pid], mark }, readers),
+    ...control({ groups: [pid], mark }, readers, () => fifos?.giveBack()),
   };
 }
 
 function toExecaOptions(
   { cwd, env, channel }: ProcessOptions,
   mark: string,
-  [out, err]: readonly Fifo[] = [],
+  fifos: FifoPair | undefined,
 ): Options {
   return {
     cwd,
@@ -180,8 +181,8 @@ function toExecaOptions(
     extendEnv: false,
     stdio: [
       "ignore",
-      out ? fdOption(out.writeFd) : "pipe",
-      err ? fdOption(err.writeFd) : "pipe",
+      fifos ? fdOption(fifos.stdout.writeFd) : "pipe",
+      fifos ? fdOption(fifos.stderr.writeFd) : "pipe",
       ...(channel ? (["pipe", "pipe"] as const) : []),
     ],
     detached: true,
@@ -194,6 +195,7 @@ function toExecaOptions(
 function control(
   tree: ProcessTree,
   readers: readonly OutputReader[],
+  onOver: () => void,
 ): Pick<StartedProcess, "tree" | "drain" | "terminate" | "release"> {
   for (const group of tree.groups) liveGroups.add(group);
   return {
@@ -208,6 +210,7 @@ function control(
         if (reader.hasEnded()) reader.close();
         else reader.detach();
       }
+      if (isOver) onOver();
       return left;
     },
   };
