@@ -36,7 +36,13 @@ export async function runScript(
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const timer = setTimeout(() => killGroup(child), timeoutMs);
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    killGroup(child);
+  }, timeoutMs);
+  // What it leaves in the background may hold its output.
+  child.once("exit", () => killGroup(child));
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
@@ -49,11 +55,14 @@ export async function runScript(
     child.on("error", reject).on("close", resolve);
   });
   clearTimeout(timer);
-  if (status === null) throw new Error(`no end after ${timeoutMs} ms\n${stdout.slice(-2000)}\n${stderr}`);
+  if (isLate) throw new Error(`no end after ${timeoutMs} ms\n${stdout.slice(-2000)}\n${stderr}`);
   return { status, stdout, stderr };
 }
 
-/** Kills the script with all that it started. */
-export function killGroup({ pid }: ChildProcess): void {
-  if (pid !== undefined) process.kill(-pid, "SIGKILL");
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing is left of it.
+  }
 }
