@@ -1,4 +1,5 @@
 import { StartupError } from "./contract/errors.ts";
+import { type LifecycleInvocation, lifecycleCommands } from "./flags-lifecycle-commands.ts";
 import { type SessionCommandInvocation, sessionCommands } from "./flags-session-commands.ts";
 
 /** What a command was told, its arguments checked. */
@@ -6,6 +7,7 @@ export type CommandInvocation =
   | { readonly name: "models"; readonly action: "list"; readonly search?: string; readonly json: boolean }
   | { readonly name: "models"; readonly action: "refresh" }
   | { readonly name: "schema"; readonly deltas: boolean }
+  | LifecycleInvocation
   | SessionCommandInvocation;
 
 /** An option of a command: a switch, or one with a value. */
@@ -35,6 +37,7 @@ export type Command = {
 
 /** The commands by name. A new one is one entry here and one member of CommandInvocation. */
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ...lifecycleCommands,
   ...sessionCommands,
   [
     "models",

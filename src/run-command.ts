@@ -16,6 +16,13 @@ export async function runCommand(
     case "export":
     case "rm":
       return (await import("./run-session-command.ts")).runSessionCommand(invocation, host, console);
+    case "list":
+    case "attach":
+    case "send":
+    case "stop":
+    case "wait":
+    case "status":
+      return (await import("./run-lifecycle-command.ts")).runLifecycleCommand(invocation, host, console);
     case "schema":
       return (await import("./commands/schema.ts")).schemaCommand({ deltas: invocation.deltas }, write);
     case "models": {

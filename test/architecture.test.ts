@@ -26,7 +26,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   tools: ["contract"],
   sinks: ["contract"],
   config: ["contract"],
-  commands: ["session", "contract", "config", "providers"],
+  commands: ["runs", "session", "contract", "config", "providers"],
   runs: ["session", "contract", "config"],
 };
 

@@ -10,9 +10,9 @@ import { isProcessAlive, type RunEntry } from "./registry.ts";
 /** A conversation with a run over its socket. */
 export type RunConnection = {
   /**
-   * Sends a command and gives what its response holds. Rejects with a StartupError when the run refuses it or goes away.
+   * Sends a command and gives what its response holds, by default within the time for a connection. Rejects with a StartupError when the run refuses it or goes away.
    */
-  request(command: RpcCommand | { readonly type: "attach" }): Promise<JsonObject>;
+  request(command: RpcCommand | { readonly type: "attach" }, timeoutMs?: number): Promise<JsonObject>;
   /** What the run sends from here on, line by line, until it ends. */
   lines(): AsyncGenerator<string, void, undefined>;
   close(): void;
@@ -73,29 +73,35 @@ function open(path: string): Promise<Socket> {
 
 function toConnection(socket: Socket, { id, timeoutMs }: { id: string; timeoutMs: number }): RunConnection {
   const incoming = toLines(socket);
-  const next = async (): Promise<string> => {
-    const { value, done } = await incoming.next();
-    if (done === true) throw hasEnded(id);
-    return value;
-  };
+
+  async function nextLine(withinMs: number): Promise<string> {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      socket.destroy();
+    }, withinMs);
+    try {
+      const { value, done } = await incoming.next();
+      if (done !== true) return value;
+    } catch {
+      // A connection that breaks is one that has ended.
+    } finally {
+      clearTimeout(timer);
+    }
+    if (isLate) throw new StartupError(`the run ${id} did not answer within ${withinMs} ms; try again`);
+    throw hasEnded(id);
+  }
+
   return {
-    async request(command) {
+    async request(command, withinMs = timeoutMs) {
       socket.write(`${JSON.stringify(command)}\n`);
-      socket.setTimeout(timeoutMs, () => socket.destroy());
-      try {
-        return responseData(await next());
-      } catch (error) {
-        if (error instanceof StartupError) throw error;
-        throw hasEnded(id);
-      } finally {
-        socket.setTimeout(0);
-      }
+      return responseData(await nextLine(withinMs));
     },
     async *lines() {
       try {
         yield* incoming;
       } catch {
-        // A connection that breaks is one that has ended.
+        // As above.
       }
     },
     close: () => socket.destroy(),

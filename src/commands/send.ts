@@ -1,0 +1,37 @@
+import { StartupError } from "../contract/errors.ts";
+import { connectRun, hasEnded } from "../runs/client.ts";
+import { findRun } from "../runs/targets.ts";
+
+export type SendOptions = {
+  /** The folder of all runs. */
+  readonly runs: string;
+  /** An id, the unique beginning of one, or a name. */
+  readonly id: string;
+  readonly message: string;
+  /** When it is said: after the running turn's tool calls, or when the agent would stop. */
+  readonly when: "steer" | "follow_up";
+  readonly signal: AbortSignal;
+};
+
+/** What a session command may take that the message turns out to be, in milliseconds. */
+const answerMs = 600_000;
+
+/**
+ * Says something to a run; what is said to one that is idle is a prompt. Gives the exit status once the run has taken
+ * it. Throws a StartupError when there is no such run, when it has ended, or when it refuses.
+ */
+export async function sendCommand({ runs, id, message, when, signal }: SendOptions): Promise<number> {
+  if (message.trim() === "") throw new StartupError("the message is empty; say something to the run");
+  const run = findRun(runs, id);
+  if (!run.isLive) throw hasEnded(run.record.id);
+  const connection = await connectRun(run, { signal });
+  const leave = () => connection.close();
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    await connection.request({ type: when, message }, answerMs);
+    return 0;
+  } finally {
+    signal.removeEventListener("abort", leave);
+    connection.close();
+  }
+}
