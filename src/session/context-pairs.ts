@@ -62,7 +62,9 @@ function createUniqueIds(): (id: string) => string {
   };
 }
 
+/** The message itself where its ids are unique: what is made of it may then be kept. */
 function withIds(message: AssistantMessage, calls: readonly PairedCall[]): AssistantMessage {
+  if (calls.every(({ call, id }) => call.id === id)) return message;
   const ids = calls.values();
   const content = message.content.map((block) => {
     if (block.type !== "toolCall") return block;
@@ -72,6 +74,7 @@ function withIds(message: AssistantMessage, calls: readonly PairedCall[]): Assis
 }
 
 function resultOf({ call, id, result }: PairedCall, { timestamp }: AssistantMessage): ToolResultMessage {
+  if (result?.toolCallId === id && result.toolName === call.name) return result;
   if (result !== undefined) return { ...result, toolCallId: id, toolName: call.name };
   const text = "No result: the session ended before this call did. It may have run in part, or not at all.";
   return {

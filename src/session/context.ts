@@ -22,8 +22,19 @@ export type ContextTarget = Pick<Model, "api" | "provider" | "id" | "input" | "c
 export function toModelMessages(entries: readonly SessionEntry[], target: ContextTarget): ModelMessage[] {
   const attempts = withoutSupersededAttempts(contextMessages(entries)).map(textOnlyWhenFailed);
   const readable = attempts.flatMap((message) => toModelMessage(message));
-  const fitting = readable.flatMap((message) => forModel(message, target));
+  const fitting = readable.flatMap((message) => fitOnce(message, target));
   return withUserFirst(pairCalls(fitting));
+}
+
+/** What messages were made into. A message never changes, and all of the history is asked for at every turn. */
+const fitted = new WeakMap<ContextTarget, WeakMap<ModelMessage, ModelMessage[]>>();
+
+function fitOnce(message: ModelMessage, target: ContextTarget): ModelMessage[] {
+  const known = fitted.get(target) ?? new WeakMap<ModelMessage, ModelMessage[]>();
+  fitted.set(target, known);
+  const made = known.get(message) ?? forModel(message, target);
+  known.set(message, made);
+  return made;
 }
 
 /** The messages that stand in the context, oldest first: the latest compaction's summary, what it kept, what came since. */
@@ -42,16 +53,17 @@ export function contextMessages(entries: readonly SessionEntry[]): AgentMessage[
 
 /** What an entry says in the conversation: at most one message. */
 export function toAgentMessages(entry: SessionEntry): AgentMessage[] {
-  const timestamp = Date.parse(entry.timestamp) || 0;
   switch (entry.type) {
     case "message":
       return [entry.message];
     case "custom_message": {
       const { customType, content, display } = entry;
-      return [{ role: "custom", customType, content, display, timestamp }];
+      return [{ role: "custom", customType, content, display, timestamp: timeOf(entry) }];
     }
-    case "branch_summary":
-      return [{ role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp }];
+    case "branch_summary": {
+      const { summary, fromId } = entry;
+      return [{ role: "branchSummary", summary, fromId, timestamp: timeOf(entry) }];
+    }
     default:
       return [];
   }
@@ -59,7 +71,11 @@ export function toAgentMessages(entry: SessionEntry): AgentMessage[] {
 
 function toSummary(entry: CompactionEntry): AgentMessage {
   const { summary, tokensBefore } = entry;
-  return { role: "compactionSummary", summary, tokensBefore, timestamp: Date.parse(entry.timestamp) || 0 };
+  return { role: "compactionSummary", summary, tokensBefore, timestamp: timeOf(entry) };
+}
+
+function timeOf({ timestamp }: SessionEntry): number {
+  return Date.parse(timestamp) || 0;
 }
 
 /** What was reported before a compaction says nothing about the context after it. */

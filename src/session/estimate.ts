@@ -24,10 +24,15 @@ export function estimateTokens(
   return measureText(systemPrompt) + sum(tools, measureTool) + since;
 }
 
-/** About how many tokens a message takes. */
+/** About how many tokens a message takes. It must not change any more. */
 export function measureMessage(message: AgentMessage): number {
-  return messageOverheadTokens + measureBody(message);
+  const tokens = measured.get(message) ?? messageOverheadTokens + measureBody(message);
+  measured.set(message, tokens);
+  return tokens;
 }
+
+/** All of a long history is measured at every turn where a provider reports nothing. */
+const measured = new WeakMap<AgentMessage, number>();
 
 /** About how many tokens an entry adds to the context; 0 for those that the model never sees. */
 export function measureEntry(entry: SessionEntry): number {
