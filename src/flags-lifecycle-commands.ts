@@ -49,7 +49,7 @@ export const lifecycleCommands: readonly (readonly [name: string, command: Comma
   [
     "attach",
     {
-      usages: [["attach <id>", "Show the events of a run, by its id or name, until it ends"]],
+      usages: [["attach <id>", "Show a run's events until it ends, by id or name"]],
       options: [
         { name: "--from-now", help: "Leave out what a resident run has told before" },
         {

@@ -39,6 +39,7 @@ describe("loadSettings", () => {
       followUpMode: "one-at-a-time",
       shell: {},
       autonomous: { enabled: false, gate: [] },
+      runs: { maxEventsBytes: 268_435_456 },
       images: { autoResize: true, block: false },
     });
   });
