@@ -1,5 +1,6 @@
 /**
- * What other programs use: the types of the event stream, and a parser for it. Loads nothing but itself.
+ * What other programs use: the types of the event stream, a parser for it, and a client of `--mode rpc`. Loads nothing
+ * but itself.
  */
 export type { DeltaStreamLine, DeltaUpdateEvent } from "./contract/deltas.ts";
 export type {
@@ -36,3 +37,28 @@ export type {
   UserMessage,
 } from "./contract/messages.ts";
 export { type EventSource, readDeltaEvents, readEvents } from "./contract/read-events.ts";
+export type {
+  RpcBashResult,
+  RpcCommand,
+  RpcCommandInfo,
+  RpcCommandName,
+  RpcCommands,
+  RpcFailure,
+  RpcModel,
+  RpcQueued,
+  RpcResponse,
+  RpcResults,
+  RpcSessionPlace,
+  RpcSessionStats,
+  RpcState,
+  RpcSuccess,
+} from "./runs/protocol.ts";
+export {
+  createRpcClient,
+  type RpcClient,
+  type RpcConnection,
+  RpcError,
+  type SpawnedRpcClient,
+  type SpawnRpcOptions,
+  spawnRpcClient,
+} from "./runs/rpc-client.ts";

@@ -26,13 +26,14 @@ async function* readLines<Line extends StreamLine | DeltaStreamLine>(
   let number = 0;
   for await (const text of splitLines(source)) {
     number++;
-    const value = parse(text, number);
+    const value = parseLine(text, number);
     if (!isLine(value)) throw badLine(number, `is not a line of this kind of stream`, text);
     yield value;
   }
 }
 
-async function* splitLines(source: EventSource): AsyncGenerator<string, void, undefined> {
+/** Splits at LF and nothing else; the last line counts without it. */
+export async function* splitLines(source: EventSource): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
   for await (const chunk of source) {
@@ -48,7 +49,8 @@ async function* splitLines(source: EventSource): AsyncGenerator<string, void, un
   if (last !== "") yield last;
 }
 
-function parse(text: string, number: number): JsonObject {
+/** Parses line `number` of a stream. Throws an Error with words when it is no JSON object. */
+export function parseLine(text: string, number: number): JsonObject {
   let value: JsonValue;
   try {
     value = JSON.parse(text);
@@ -95,11 +97,13 @@ const deltaFields = new Map<string, Fields>(
   }),
 );
 
-function isStreamLine(value: JsonObject): value is JsonObject & StreamLine {
+/** Tells whether a JSON object is a line of `--mode json`, as far as `readEvents` looks. */
+export function isStreamLine(value: JsonObject): value is JsonObject & StreamLine {
   return hasFields(value, plainFields);
 }
 
-function isDeltaStreamLine(value: JsonObject): value is JsonObject & DeltaStreamLine {
+/** As `isStreamLine`, for `--json-deltas`. */
+export function isDeltaStreamLine(value: JsonObject): value is JsonObject & DeltaStreamLine {
   return hasFields(value, deltaFields) && !(value.type === "message_update" && "message" in value);
 }
 

@@ -62,7 +62,9 @@ export type RpcCommandName = keyof RpcCommands;
 /** What the `data` of a response holds, by command; undefined: there is none. */
 export type RpcResults = {
   prompt: RpcQueued & {
-    /** What a session command (`/session`) has to say; that is answered when it has ended. */
+    /** The message was a session command (`session`), which has ended by now. */
+    readonly sessionCommand?: string;
+    /** What that had to say. */
     readonly output?: string;
   };
   steer: RpcQueued;

@@ -70,12 +70,12 @@ export function createActions(options: RpcOptions) {
     return { queued: false };
   }
 
-  async function runCommand(prompt: ClientPrompt): Promise<RpcResults["prompt"]> {
+  async function runCommand(prompt: ClientPrompt & { kind: "command" }): Promise<RpcResults["prompt"]> {
     await conversation.run(prompt);
     const { failures, finalText } = session().outcome();
     const failure = failures.find(({ kind }) => kind !== "persistence");
     if (failure !== undefined) throw new Error(failure.message);
-    return { queued: false, ...(finalText === "" ? {} : { output: finalText }) };
+    return { queued: false, sessionCommand: prompt.name, ...(finalText === "" ? {} : { output: finalText }) };
   }
 
   function queue(

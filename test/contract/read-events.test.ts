@@ -77,14 +77,18 @@ test("a stream of the other kind is not read as this one", async () => {
   );
 });
 
-test("the package's entry loads nothing but the contract", () => {
+test("the package's entry loads nothing but the contract and the client", () => {
   const src = new URL("../../src/", import.meta.url);
   const loads = (file: URL): string[] =>
     [...readFileSync(file, "utf8").matchAll(/^(?:import|export) (?!type)[^;]*? from "([^"]+)"/gms)].map(
       ([, from]) => from ?? "",
     );
   expect(readdirSync(src)).toContain("index.ts");
-  expect(loads(new URL("index.ts", src))).toEqual(["./contract/read-events.ts"]);
+  expect(loads(new URL("index.ts", src))).toEqual(["./contract/read-events.ts", "./runs/rpc-client.ts"]);
+  expect(loads(new URL("runs/rpc-client.ts", src))).toEqual([
+    "../contract/read-events.ts",
+    "./line-queue.ts",
+  ]);
   expect(loads(new URL("contract/read-events.ts", src))).toEqual(["./json.ts"]);
   expect(loads(new URL("contract/json.ts", src))).toEqual([]);
 });

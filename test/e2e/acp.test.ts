@@ -1,0 +1,268 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import * as acp from "@agentclientprotocol/sdk";
+import { afterEach, expect, test } from "vitest";
+import { chatReply } from "../support/chat-wire.ts";
+import type { Script } from "../support/provider-server.ts";
+import { cliPath } from "../support/run-cli.ts";
+import { createBench } from "../support/with-provider.ts";
+
+const hanging = {
+  body: 'data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n',
+  end: "hang",
+} as const;
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+test("an editor gets the answer, and the calls with kinds, places, diffs and results", async () => {
+  const editor = await createEditor([
+    chatReply({
+      thinking: "Let me look.",
+      text: "I look.",
+      calls: [
+        { id: "c1", name: "read", args: { path: "a.txt", offset: 1 } },
+        { id: "c2", name: "edit", args: { path: "a.txt", edits: [{ oldText: "one", newText: "two" }] } },
+        { id: "c3", name: "bash", args: { command: "echo hi; exit 3" } },
+      ],
+    }),
+    chatReply({ text: ["All ", "done."] }),
+  ]);
+  const { cwd } = editor.workspace;
+  editor.workspace.file("a.txt", "one\n");
+  const { sessionId } = await editor.begin(cwd);
+  const prompt = [{ type: "text" as const, text: "Do it" }];
+  const response = await editor.agent.request("session/prompt", { sessionId, prompt });
+  expect(response).toEqual({ stopReason: "end_turn" });
+  expect(editor.said("agent_message_chunk")).toBe("I look.All done.");
+  expect(editor.said("agent_thought_chunk")).toBe("Let me look.");
+  const path = join(cwd, "a.txt");
+  expect(editor.calls()).toMatchObject([
+    {
+      title: "Read a.txt",
+      kind: "read",
+      status: "completed",
+      locations: [{ path, line: 1 }],
+      rawInput: { path: "a.txt", offset: 1 },
+      content: [{ type: "content", content: { type: "text", text: expect.stringContaining("one") } }],
+    },
+    {
+      title: "Edit a.txt",
+      kind: "edit",
+      status: "completed",
+      locations: [{ path }],
+      content: [{ type: "diff", path, oldText: "one", newText: "two" }],
+    },
+    {
+      title: "echo hi; exit 3",
+      kind: "execute",
+      status: "failed",
+      content: [{ type: "content", content: { type: "text", text: expect.stringContaining("code 3") } }],
+    },
+  ]);
+  expect(readFileSync(path, "utf8")).toBe("two\n");
+  expect(await editor.end()).toEqual({ status: 0, stderr: "" });
+});
+
+test("a prompt that is cancelled in mid-stream says so, and the session takes the next one", async () => {
+  const editor = await createEditor([hanging, chatReply({ text: "Again." })]);
+  const { cwd } = editor.workspace;
+  const { sessionId } = await editor.begin(cwd);
+  const prompt = [{ type: "text" as const, text: "hi" }];
+  const running = editor.agent.request("session/prompt", { sessionId, prompt });
+  await editor.until(() => editor.said("agent_message_chunk") === "Hel");
+  await expect(editor.agent.request("session/prompt", { sessionId, prompt })).rejects.toThrow(/is running/);
+  await editor.agent.notify("session/cancel", { sessionId });
+  expect(await running).toEqual({ stopReason: "cancelled" });
+  expect(await editor.agent.request("session/prompt", { sessionId, prompt })).toEqual({
+    stopReason: "end_turn",
+  });
+  expect(await editor.end()).toEqual({ status: 0, stderr: "" });
+});
+
+test("an earlier session is loaded with all that was said, and goes on", async () => {
+  const first = await createEditor([
+    chatReply({ text: "I list.", calls: [{ id: "c1", name: "ls", args: {} }] }),
+    chatReply({ text: "Nothing." }),
+    chatReply({ text: "Still nothing." }),
+  ]);
+  const { cwd } = first.workspace;
+  const prompt = [{ type: "text" as const, text: "What is here?" }];
+  const { sessionId } = await first.begin(cwd);
+  await first.agent.request("session/prompt", { sessionId, prompt });
+  await first.end();
+
+  const second = await first.restart();
+  const { sessions } = await second.agent.request("session/list", { cwd });
+  expect(sessions).toMatchObject([{ sessionId, cwd, title: "What is here?" }]);
+  await second.agent.request("session/load", { sessionId, cwd, mcpServers: [] });
+  expect(second.said("user_message_chunk")).toBe("What is here?");
+  expect(second.said("agent_message_chunk")).toBe("I list.Nothing.");
+  expect(second.calls()).toMatchObject([{ title: "ls", kind: "read", status: "completed" }]);
+  await second.agent.request("session/prompt", { sessionId, prompt });
+  expect(second.said("agent_message_chunk")).toBe("I list.Nothing.Still nothing.");
+  expect(first.server.json(2).messages.map(({ role }: { role: string }) => role)).toEqual(
+    expect.arrayContaining(["user", "assistant", "tool", "assistant", "user"]),
+  );
+  expect(await second.end()).toEqual({ status: 0, stderr: "" });
+});
+
+test("links, resources and images of a prompt reach the model", async () => {
+  const editor = await createEditor([chatReply({ text: "I see." })], { model: { input: ["text", "image"] } });
+  const { cwd } = editor.workspace;
+  const { sessionId } = await editor.begin(cwd);
+  await editor.agent.request("session/prompt", {
+    sessionId,
+    prompt: [
+      { type: "text", text: "Compare " },
+      { type: "resource_link", name: "a", uri: "file:///tmp/a.txt" },
+      { type: "text", text: " with " },
+      { type: "resource", resource: { uri: "file:///tmp/b.txt", text: "bee\n" } },
+      { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" },
+    ],
+  });
+  const content = editor.server.json(0).messages.at(-1).content;
+  expect(content[0].text).toBe(
+    '<file name="/tmp/b.txt">\nbee\n</file>\n\nCompare /tmp/a.txt with /tmp/b.txt',
+  );
+  expect(content[1].image_url.url).toBe("data:image/png;base64,iVBORw0KGgo=");
+  await editor.end();
+});
+
+test("what goes wrong is a protocol error, and the program goes on", async () => {
+  const editor = await createEditor([
+    { status: 401, body: '{"error":{"message":"bad key"}}', type: "application/json" },
+  ]);
+  const { cwd } = editor.workspace;
+  const { agent } = editor;
+  const prompt = [{ type: "text" as const, text: "hi" }];
+  await expect(agent.request("session/new", { cwd: "relative", mcpServers: [] })).rejects.toThrow(/absolute/);
+  await expect(agent.request("session/new", { cwd: "/not/there", mcpServers: [] })).rejects.toThrow(
+    /not there/,
+  );
+  await expect(
+    agent.request("session/load", { sessionId: "0000-none", cwd, mcpServers: [] }),
+  ).rejects.toMatchObject({ code: -32002 });
+  await expect(agent.request("session/load", { sessionId: "00000000", cwd, mcpServers: [] })).rejects.toThrow(
+    /no session/,
+  );
+  await expect(agent.request("session/prompt", { sessionId: "abcd", prompt })).rejects.toMatchObject({
+    code: -32002,
+  });
+  const mcpServers = [{ name: "x", command: "x", args: [], env: [] }];
+  const { sessionId } = await editor.begin(cwd, mcpServers);
+  await expect(agent.request("session/prompt", { sessionId, prompt: [] })).rejects.toThrow(/empty/);
+  await expect(agent.request("session/prompt", { sessionId, prompt })).rejects.toThrow(/bad key/);
+  const { status, stderr } = await editor.end();
+  expect(status).toBe(0);
+  expect(stderr).toContain("MCP servers are not supported");
+});
+
+test("a signal ends a running prompt, whose request is still answered", async () => {
+  const editor = await createEditor([hanging]);
+  const { cwd } = editor.workspace;
+  const { sessionId } = await editor.begin(cwd);
+  const running = editor.agent.request("session/prompt", {
+    sessionId,
+    prompt: [{ type: "text", text: "hi" }],
+  });
+  await editor.until(() => editor.said("agent_message_chunk") === "Hel");
+  editor.child.kill("SIGTERM");
+  expect(await running).toEqual({ stopReason: "cancelled" });
+  expect((await editor.exit).status).toBe(143);
+});
+
+test("the end of the input lets a running prompt end", async () => {
+  const editor = await createEditor([{ ...chatReply({ text: "Done." }), waitMs: 300 }]);
+  const { cwd } = editor.workspace;
+  const { sessionId } = await editor.begin(cwd);
+  const running = editor.agent.request("session/prompt", {
+    sessionId,
+    prompt: [{ type: "text", text: "hi" }],
+  });
+  await editor.server.received(1);
+  editor.child.stdin?.end();
+  expect(await running).toEqual({ stopReason: "end_turn" });
+  expect(await editor.exit).toEqual({ status: 0, stderr: "" });
+});
+
+type Setup = Parameters<typeof createBench>[1];
+
+/** An editor that drives the built program, with a scripted provider behind it. */
+async function createEditor(script: readonly Script[], setup: Setup = {}) {
+  const { server, workspace } = await createBench(script, setup);
+
+  async function start() {
+    const child = spawn(process.execPath, [cliPath, "--mode", "acp", "--model", "fake/m"], {
+      cwd: workspace.cwd,
+      env: { PATH: process.env.PATH, HOME: workspace.home, BASE_CONTEXT_HOME: workspace.home },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    children.push(child);
+    const updates: acp.SessionUpdate[] = [];
+    const waiting: { isMet: () => boolean; resolve: () => void }[] = [];
+    let stderr = "";
+    child.stderr.on("data", (chunk) => {
+      stderr += chunk;
+    });
+    const exit = new Promise<{ status: number | null; stderr: string }>((resolve) => {
+      child.on("close", (status) => resolve({ status, stderr }));
+    });
+    const connection = acp
+      .client({ name: "test" })
+      .onNotification("session/update", ({ params }) => {
+        updates.push(params.update);
+        for (const { isMet, resolve } of waiting) if (isMet()) resolve();
+      })
+      .connect(
+        acp.ndJsonStream(
+          Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
+          Readable.toWeb(child.stdout) as unknown as ReadableStream<Uint8Array>,
+        ),
+      );
+    const initialized = await connection.agent.request("initialize", {
+      protocolVersion: acp.PROTOCOL_VERSION,
+      clientCapabilities: {},
+    });
+    expect(initialized).toMatchObject({
+      protocolVersion: 1,
+      agentInfo: { name: "base-context" },
+      agentCapabilities: { loadSession: true, promptCapabilities: { image: true, embeddedContext: true } },
+    });
+    return {
+      agent: connection.agent,
+      child,
+      exit,
+      begin: (cwd: string, mcpServers: acp.McpServer[] = []) =>
+        connection.agent.request("session/new", { cwd, mcpServers }),
+      said: (kind: "agent_message_chunk" | "agent_thought_chunk" | "user_message_chunk") =>
+        updates
+          .map((update) =>
+            update.sessionUpdate === kind && update.content.type === "text" ? update.content.text : "",
+          )
+          .join(""),
+      calls() {
+        const calls = new Map<string, object>();
+        for (const update of updates)
+          if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update")
+            calls.set(update.toolCallId, { ...calls.get(update.toolCallId), ...update });
+        return [...calls.values()];
+      },
+      until: (isMet: () => boolean) =>
+        new Promise<void>((resolve) => {
+          if (isMet()) resolve();
+          else waiting.push({ isMet, resolve });
+        }),
+      end() {
+        child.stdin.end();
+        return exit;
+      },
+    };
+  }
+
+  return { server, workspace, restart: start, ...(await start()) };
+}
