@@ -3,6 +3,7 @@ import { loadModelsFile } from "./config/models.ts";
 import { homePaths } from "./config/paths.ts";
 import type { Settings } from "./contract/config.ts";
 import type { Model, Provider, ThinkingLevel } from "./contract/provider.ts";
+import { withFittingImages } from "./fit-images.ts";
 import type { Flags } from "./flags-options.ts";
 import type { Host } from "./host.ts";
 import type { ProviderFetch } from "./providers/adapter.ts";
@@ -62,20 +63,19 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
           secrets: chosen.secrets,
         });
   const fetchToUse = recorder?.fetch ?? replay?.fetch ?? fetch;
-  const { timeouts } = settings;
   return {
-    ...withProvider(chosen, fetchToUse, timeouts),
+    ...withProvider(chosen, fetchToUse, settings),
     credentialEnv: chosen.credentialEnv,
     another: async (model) => {
       const { provider: _, ...rest } = flags;
       const other = await choose({ ...options, flags: { ...rest, model }, saved: undefined }, fetchToUse);
-      return withProvider(other, fetchToUse, timeouts);
+      return withProvider(other, fetchToUse, settings);
     },
     close: async () => recorder?.close(),
   };
 }
 
-function withProvider(chosen: ChosenModel, fetch: ProviderFetch, timeouts: Settings["timeouts"]) {
+function withProvider(chosen: ChosenModel, fetch: ProviderFetch, { timeouts, images }: Settings) {
   const { model, credentials, thinkingLevel } = chosen;
   // A key like `x` would tear every text apart.
   const secrets = chosen.secrets.filter(isSecret);
@@ -83,7 +83,7 @@ function withProvider(chosen: ChosenModel, fetch: ProviderFetch, timeouts: Setti
     model,
     thinkingLevel,
     secrets,
-    provider: lazyProvider(model, { credentials, fetch, timeouts, secrets }),
+    provider: withFittingImages(lazyProvider(model, { credentials, fetch, timeouts, secrets }), images),
   };
 }
 

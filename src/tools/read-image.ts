@@ -22,7 +22,7 @@ export type ImageLimits = {
 
 const maxBase64Bytes = 4.5 * 1024 * 1024;
 /** Larger images are scaled down by the provider anyway, or refused when there are many. */
-const resizedLimits: ImageLimits = { maxSide: 2000, maxBase64Bytes };
+export const resizedLimits: ImageLimits = { maxSide: 2000, maxBase64Bytes };
 const hardLimits: ImageLimits = { maxSide: 8000, maxBase64Bytes };
 const maxFileBytes = 64 * 1024 * 1024;
 
@@ -68,7 +68,7 @@ export function fits(image: Image, limits: ImageLimits): boolean {
 }
 
 /** The image with its size in pixels; nothing when it is damaged, since a provider would refuse the whole request. */
-async function loadImage(bytes: Buffer, mimeType: string): Promise<Image | undefined> {
+export async function loadImage(bytes: Buffer, mimeType: string): Promise<Image | undefined> {
   const { imageSize } = await import("image-size");
   try {
     const { width, height } = imageSize(bytes);
