@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
 import { cliPath } from "../support/run-cli.ts";
 import { runScript } from "../support/run-script.ts";
+import { handlesSignals } from "../support/signals.ts";
 import { type Bench, createBench } from "../support/with-provider.ts";
 
 const answer = chatReply({ text: "done" });
@@ -95,7 +96,7 @@ test("a signal ends the wait for stdin", async () => {
   const result = await bench.run(["--stdin", "hi"], {
     stdin: "open",
     onStart: (child) => {
-      setTimeout(() => child.kill("SIGTERM"), 700);
+      void handlesSignals(child).then(() => child.kill("SIGTERM"));
     },
   });
   expect(result).toMatchObject({ status: 143, stdout: "" });
