@@ -68,6 +68,9 @@ async function run(
   // What a client began is ended first; then there is no more to begin.
   while (started.conversation.active() !== undefined) await started.conversation.idle();
   presence.close();
+  const left = started.conversation.current().session.actions().queuedCount;
+  if (left > 0)
+    console.stderr.diagnostic(`${left} queued ${left === 1 ? "message was" : "messages were"} not said`);
   const outcome = started.conversation.outcome();
   outcome.failures.push(...(await close(started)));
   const { outputLastMessage } = invocation.flags;

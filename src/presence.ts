@@ -58,7 +58,7 @@ function createRegistered(registration: Registration, options: PresenceOptions):
   function hear(event: AgentSessionEvent): void {
     growing = growingAfter(event, growing);
     if (event.type === "session_action_update" || event.type === "agent_start")
-      registration.update(describe(run));
+      registration.update(describe(options));
     if (shown !== current()) {
       shown = current();
       server?.tell((sink) => sink.header(headerOf(run)));
@@ -118,16 +118,13 @@ const absent: Presence = {
   close: () => undefined,
 };
 
-function register({
-  run,
-  host,
-  console,
-  flags: { mode, resident },
-}: PresenceOptions): Registration | undefined {
+function register(options: PresenceOptions): Registration | undefined {
+  const { host, console } = options;
+  const { mode, resident } = options.flags;
   try {
     return registerRun({
       runs: runsFolder(host),
-      about: { ...describe(run), mode, resident, startedAt: new Date().toISOString() },
+      about: { ...describe(options), mode, resident, startedAt: new Date().toISOString() },
       pid: host.pid,
       runtimeFolder: host.env.XDG_RUNTIME_DIR,
     });
@@ -141,17 +138,19 @@ function runsFolder({ env }: Host): string {
   return homePaths(homeFolder(env)).runs;
 }
 
-function describe({ conversation }: Run): Pick<RunRecord, "id" | "name" | "cwd" | "provider" | "model"> {
-  const { session, cwd } = conversation.current();
+type Description = Pick<RunRecord, "id" | "name" | "cwd" | "provider" | "model">;
+
+function describe({ run, console }: PresenceOptions): Description {
+  const { session, cwd } = run.conversation.current();
   const { model } = session.choice();
   const { name } = session.store.settings();
-  return {
-    id: session.store.header.id,
+  const description = {
     cwd,
     provider: model.provider,
     model: model.id,
     ...(name === undefined ? {} : { name }),
   };
+  return { id: session.store.header.id, ...redactValue(description, console.redaction.redact) };
 }
 
 function headerOf({ conversation }: Run) {

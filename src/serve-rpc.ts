@@ -11,7 +11,7 @@ import type { Run } from "./start.ts";
  * Answers the commands on stdin until it ends, then ends what is at work. A signal ends both. Rejects with an Error when
  * stdin cannot be read.
  */
-export async function serveRpc(run: Run, host: Host, { stdout, stderr, redaction }: Console): Promise<void> {
+export async function serveRpc(run: Run, host: Host, { stdout, redaction }: Console): Promise<void> {
   const service = await run.service();
   const client = service.connect((response) => {
     stdout.write(`${toJsonText(redactValue(response, redaction.redact))}\n`);
@@ -34,6 +34,4 @@ export async function serveRpc(run: Run, host: Host, { stdout, stderr, redaction
     await client.idle();
     await run.conversation.idle();
   }
-  const left = run.conversation.current().session.actions().queuedCount;
-  if (left > 0) stderr.diagnostic(`${left} queued ${left === 1 ? "message was" : "messages were"} not said`);
 }

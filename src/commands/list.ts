@@ -1,4 +1,4 @@
-import { listRuns } from "../runs/registry.ts";
+import { listRuns, pruneRuns } from "../runs/registry.ts";
 import { type RunInfo, toRunInfo } from "../runs/run-info.ts";
 import { listSessions } from "../session/session-index.ts";
 import type { SessionSummary } from "../session/session-summary.ts";
@@ -33,7 +33,17 @@ export async function listCommand(
   }
   if (json) write(toJson(infos));
   else if (infos.length > 0) write(toTable(columns, infos.map(toRow)));
+  tidy(runs);
   return 0;
+}
+
+/** A list is not worse for what nobody could remove. */
+function tidy(runs: string): void {
+  try {
+    pruneRuns(runs, Date.now());
+  } catch {
+    // The next list will try again.
+  }
 }
 
 /** What is known of a session whose run is no longer on record. */

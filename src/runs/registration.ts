@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makePrivateFolder } from "../session/private-files.ts";
 import { identifyProcess } from "../session/process-identity.ts";
@@ -35,8 +35,8 @@ export type Registration = {
 /** Makes a run one that can be found. What an earlier run of the session left gives way. Throws the system's error. */
 export function registerRun({ runs, about, pid, runtimeFolder }: RegisterOptions): Registration {
   let folder = join(runs, about.id);
-  makePrivateFolder(folder);
-  clear(folder);
+  if (existsSync(folder)) clear(folder);
+  else makePrivateFolder(folder);
   let record: RunRecord = {
     ...about,
     process: identifyProcess(pid),
@@ -76,7 +76,8 @@ export function registerRun({ runs, about, pid, runtimeFolder }: RegisterOptions
         const now = readRecord(folder);
         if (now === undefined || !isSame(now.process, record.process)) return;
         writeResult(folder, { ...result, process: record.process });
-        rmSync(record.socket, { force: true });
+        // A server that was closed in time has done so itself.
+        if (existsSync(record.socket)) unlinkSync(record.socket);
       } catch {
         // Nobody is left to be told.
       }
@@ -87,5 +88,5 @@ export function registerRun({ runs, about, pid, runtimeFolder }: RegisterOptions
 /** Removes the files of an earlier run: whoever still reads one has it open. */
 function clear(folder: string): void {
   const { result, socket, events, stdout, stderr } = runPaths(folder);
-  for (const path of [result, socket, events, stdout, stderr]) if (existsSync(path)) rmSync(path);
+  for (const path of [result, socket, events, stdout, stderr]) if (existsSync(path)) unlinkSync(path);
 }

@@ -1,6 +1,7 @@
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { errorMessage, StartupError } from "../contract/errors.ts";
 import { errorCode } from "../session/private-files.ts";
 import { mayBeAlive } from "../session/process-identity.ts";
 import { psStart } from "./process-start.ts";
@@ -17,7 +18,7 @@ export type RunEntry = {
 
 /**
  * The runs of a folder, the latest started first; none when there is no such folder. What a dead run left on the disk
- * for its clients is removed. Throws the system's error for a folder that cannot be read.
+ * for its clients is removed. Throws a StartupError for a folder that cannot be read.
  */
 export function listRuns(runs: string): RunEntry[] {
   return runIds(runs)
@@ -52,7 +53,7 @@ export function runIds(runs: string): string[] {
     return readdirSync(runs).filter(isRunId);
   } catch (error) {
     if (errorCode(error) === "ENOENT") return [];
-    throw error;
+    throw new StartupError(`the folder of runs ${runs} cannot be read: ${errorMessage(error)}`);
   }
 }
 

@@ -93,6 +93,8 @@ export async function takeOver(descriptor: number): Promise<Takeover> {
   channel.on("error", () => undefined);
   const task = await readAll(channel);
   if (task === undefined) throw new Error("what started this process is gone before it said what to do");
+  // That the other side is slow to leave is no reason to stay.
+  channel.unref();
   return {
     task,
     accept(header) {

@@ -1,7 +1,7 @@
-import { closeSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { createPrivateFile } from "../session/private-files.ts";
+import { createPrivateFile, errorCode } from "../session/private-files.ts";
 import { type ProcessIdentity, toProcessIdentity } from "../session/process-identity.ts";
 
 /** What a run says of itself in `run.json`. */
@@ -115,14 +115,24 @@ export function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
 
 function replaceFile(path: string, value: object): void {
   const fresh = `${path}.new`;
-  rmSync(fresh, { force: true });
-  const descriptor = createPrivateFile(fresh);
+  const descriptor = createAnew(fresh);
   try {
     writeSync(descriptor, `${JSON.stringify(value)}\n`);
   } finally {
     closeSync(descriptor);
   }
   renameSync(fresh, path);
+}
+
+/** What is in the way was left by a process that died over it. */
+function createAnew(path: string): number {
+  try {
+    return createPrivateFile(path);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+    unlinkSync(path);
+    return createPrivateFile(path);
+  }
 }
 
 function readObject(path: string): JsonObject | undefined {
