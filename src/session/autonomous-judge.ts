@@ -106,7 +106,8 @@ function stopAt(limit: RunLimit, work: Work, deps: JudgeDeps): NextStep {
 
 function giveUp(work: Work, deps: JudgeDeps): NextStep {
   const notPassed = deps.gates.notPassed();
-  if (notPassed !== undefined) deps.outcome.gateNotPassed = notPassed;
+  if (notPassed === undefined) delete deps.outcome.gateNotPassed;
+  else deps.outcome.gateNotPassed = notPassed;
   settleAnswer(work, deps);
   return end;
 }

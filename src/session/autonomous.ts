@@ -23,6 +23,7 @@ export type AutonomousDeps = Omit<JudgeDeps, "outcome"> & {
 export function withAutonomy(session: AgentSession, deps: AutonomousDeps): AgentSession {
   const { gates, limits, now } = deps;
   const outcome = session.outcome();
+  let hasPrompted = false;
   expectGates();
 
   function expectGates(): void {
@@ -33,12 +34,14 @@ export function withAutonomy(session: AgentSession, deps: AutonomousDeps): Agent
   }
 
   async function prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean> {
-    expectGates();
-    const reached = limits.reached();
+    const reached = hasPrompted ? limits.reached() : undefined;
     if (reached !== undefined) {
       outcome.limit = reached;
       return false;
     }
+    hasPrompted = true;
+    limits.start();
+    expectGates();
     const work: Work = { isLast: deps.isLast(), continuations: 0, misses: 0 };
     let next: UserMessage | CustomMessage | undefined = message;
     while (next !== undefined) next = await answer(next, work, signal);

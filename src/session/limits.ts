@@ -35,6 +35,8 @@ export type LimitsOptions = {
 
 /** Counts what a run uses against its limits. */
 export type RunLimits = {
+  /** Starts the clock, unless it runs already. */
+  start(): void;
   /** The limit that another request would pass, if there is one. */
   reached(): RunLimit | undefined;
   /** Counts a prompt of the program's own. Gives the limit instead when there may be no other. */
@@ -46,16 +48,16 @@ export type RunLimits = {
   continuations(): number;
 };
 
-/** Starts the clock of a run. */
+/** Makes the limits of a run that has used nothing yet. */
 export function createLimits({ values, usage, earlierGoalTokens, now }: LimitsOptions): RunLimits {
-  const startedAt = now();
+  let startedAt: number | undefined;
   let continuations = 0;
 
   const used: Readonly<Record<LimitName, () => number>> = {
     continuations: () => continuations,
     turns,
     tokens,
-    time: () => now() - startedAt,
+    time: () => now() - (startedAt ?? now()),
     cost: () => usage()?.total().cost.total ?? 0,
     goal_tokens: () => earlierGoalTokens + tokens(),
   };
@@ -83,6 +85,9 @@ export function createLimits({ values, usage, earlierGoalTokens, now }: LimitsOp
   };
 
   return {
+    start() {
+      startedAt ??= now();
+    },
     reached: () => firstReached((name) => name !== "continuations"),
     takeContinuation() {
       const limit = firstReached(() => true);
