@@ -62,8 +62,9 @@ async function run(
     return (await import("./serve-acp.ts")).serveAcp(invocation, host, console);
   const { run: started, presence } = await start(invocation, host, console);
   await summary.follow(started);
+  const failures: RunFailure[] = [];
   if (invocation.flags.mode === "rpc")
-    await (await import("./serve-rpc.ts")).serveRpc(started, host, console);
+    failures.push(...(await (await import("./serve-rpc.ts")).serveRpc(started, host, console)));
   else await prompts(started, host, console);
   // What a client began is ended first; then there is no more to begin.
   while (started.conversation.active() !== undefined) await started.conversation.idle();
@@ -72,7 +73,7 @@ async function run(
   if (left > 0)
     console.stderr.diagnostic(`${left} queued ${left === 1 ? "message was" : "messages were"} not said`);
   const outcome = started.conversation.outcome();
-  outcome.failures.push(...(await close(started)));
+  outcome.failures.push(...failures, ...(await close(started)));
   const { outputLastMessage } = invocation.flags;
   if (outputLastMessage !== undefined) {
     const failure = await writeLastMessage(outputLastMessage, outcome.finalText, host.cwd);

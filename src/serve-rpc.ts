@@ -1,4 +1,5 @@
 import { errorMessage } from "./contract/errors.ts";
+import type { RunFailure } from "./contract/outcome.ts";
 import type { Host } from "./host.ts";
 import type { Console } from "./main.ts";
 import { maxCommandBytes } from "./runs/protocol.ts";
@@ -8,10 +9,10 @@ import { redactValue } from "./sinks/redact.ts";
 import type { Run } from "./start.ts";
 
 /**
- * Answers the commands on stdin until it ends, then ends what is at work. A signal ends both. Rejects with an Error when
- * stdin cannot be read.
+ * Answers the commands on stdin until it ends, then ends what is at work. A signal ends both. Gives the
+ * failure of a stdin that cannot be read.
  */
-export async function serveRpc(run: Run, host: Host, { stdout, redaction }: Console): Promise<void> {
+export async function serveRpc(run: Run, host: Host, { stdout, redaction }: Console): Promise<RunFailure[]> {
   const service = await run.service();
   const client = service.connect((response) => {
     stdout.write(`${toJsonText(redactValue(response, redaction.redact))}\n`);
@@ -28,10 +29,12 @@ export async function serveRpc(run: Run, host: Host, { stdout, redaction }: Cons
       if (host.signal.aborted) break;
     }
   } catch (error) {
-    if (!host.signal.aborted) throw new Error(`stdin cannot be read: ${errorMessage(error)}`);
+    if (!host.signal.aborted)
+      return [{ kind: "internal", message: `stdin cannot be read: ${errorMessage(error)}` }];
   } finally {
     host.signal.removeEventListener("abort", leave);
     await client.idle();
     await run.conversation.idle();
   }
+  return [];
 }

@@ -67,7 +67,10 @@ export function createIpythonTool(options: IpythonOptions): Tool {
     readOnly: false,
     run: ({ code, timeout = defaultTimeoutSeconds }, context) => runCell(code, timeout, context),
     async close() {
-      await session?.close();
+      const closing = session;
+      // A later call is one of another session, perhaps in another folder.
+      session = undefined;
+      await closing?.close();
     },
   });
 }
