@@ -99,6 +99,35 @@ describe("going on with a session", () => {
   });
 });
 
+test("an attempt that was tried again is not in what a resumed session sends", async () => {
+  const cut = 'data: {"choices":[{"index":0,"delta":{"content":"Here is the pl"}}]}\n\n';
+  const bench = await createBench([
+    { body: cut, end: "reset" },
+    chatReply({ text: "Here is the plan" }),
+    done,
+  ]);
+  bench.workspace.homeFile("settings.json", { retry: { baseDelayMs: 1 } });
+  await bench.run(["first"]);
+  await bench.run(["-c", "go on"]);
+  expect(outline(bench, 2)).toEqual(["user: first", "assistant: Here is the plan", "user: go on"]);
+});
+
+test("reasoning that the model wants back is sent after a resume too", async () => {
+  const model = { reasoning: true, compat: { reasoningRoundTripField: "reasoning_content" } };
+  const thinks = chatReply({
+    thinking: "let me see",
+    text: "looking",
+    calls: [{ name: "ls", args: { path: "." } }],
+  });
+  const bench = await createBench([thinks, done], { model });
+  await bench.run(["first"]);
+  await bench.run(["-c", "go on"]);
+  const messages = bench.server.json(2).messages;
+  expect(messages.find(({ tool_calls }: { tool_calls?: object[] }) => tool_calls)).toMatchObject({
+    reasoning_content: "let me see",
+  });
+});
+
 describe("the directory of a session", () => {
   async function resumeFrom(args: string[]) {
     const bench = await createBench([pwd, done]);
