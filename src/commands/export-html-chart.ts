@@ -120,10 +120,10 @@ function sum(turn: Turns, series: readonly Series[]): number {
   return series.reduce((total, { key }) => total + turn[key], 0);
 }
 
-/** The next number that reads well: 1, 2 or 5 and zeros. */
+/** The next number that reads well, and so does its half. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
-  return (([1, 2, 5].find((factor) => factor * power >= value) ?? 10) as number) * power;
+  return ([1, 1.5, 2, 3, 4, 5, 6, 8].find((factor) => factor * power >= value) ?? 10) * power;
 }
 
 function fixed(value: number): string {

@@ -29,12 +29,15 @@ import { escapeHtml, type Html, readable } from "./export-html-escape.ts";
 /** Colours code. `language` is a language's name, an alias of one, or a file's ending; others stay plain. */
 export type Highlight = (code: string, language: string | undefined) => Html;
 
-/** Makes a highlighter that knows the common languages. */
+/** Makes a highlighter for one page, which knows the common languages. */
 export function createHighlight(): Highlight {
+  let left = maxPageLength;
   const engine = hljs.newInstance();
   for (const [name, language] of Object.entries(languages)) engine.registerLanguage(name, language);
   return (code, language = "") => {
-    if (code.length > maxLength || engine.getLanguage(language) === undefined) return escapeHtml(code);
+    if (code.length > Math.min(maxLength, left) || engine.getLanguage(language) === undefined)
+      return escapeHtml(code);
+    left -= code.length;
     return engine.highlight(readable(code), { language, ignoreIllegals: true }).value;
   };
 }
@@ -45,8 +48,9 @@ export function languageOf(path: string): string | undefined {
   return /^(dockerfile|makefile)/.exec(name)?.[0] ?? /\.(\w+)$/.exec(name)?.[1];
 }
 
-/** Colouring takes time, and few read so far. */
+/** Colouring takes some seconds for a million characters, and makes them three times as long. */
 const maxLength = 100_000;
+const maxPageLength = 2_000_000;
 
 const languages = {
   bash,

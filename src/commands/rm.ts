@@ -1,8 +1,10 @@
-import { rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { errorMessage, StartupError } from "../contract/errors.ts";
+import { acquireLock, type Lock, LockedError } from "../session/lock.ts";
 import { findSavedSession } from "../session/session-index.ts";
 import { tornPath } from "../session/session-repair.ts";
-import { lockSession } from "../session/store-open.ts";
+import { lockPath } from "../session/store-open.ts";
 
 export type RemoveSessionOptions = {
   /** Where sessions are kept. */
@@ -19,14 +21,40 @@ export type RemoveSessionOptions = {
  */
 export function removeSession({ folder, id, pid }: RemoveSessionOptions): number {
   const { path } = findSavedSession(folder, id, { byName: true });
-  const lock = lockSession(path, pid);
+  const lock = lockToRemove(path, pid);
   try {
     rmSync(path);
     rmSync(tornPath(path), { force: true });
+    for (const left of lockLeftovers(path)) rmSync(left, { force: true });
   } catch (error) {
-    throw new StartupError(`cannot remove the session ${path}: ${errorMessage(error)}`);
+    throw cannotRemove(path, error);
   } finally {
     lock.release();
   }
   return 0;
+}
+
+function lockToRemove(path: string, pid: number): Lock {
+  try {
+    return acquireLock(lockPath(path), pid);
+  } catch (error) {
+    if (!(error instanceof LockedError)) throw cannotRemove(path, error);
+    const { holder, local } = error;
+    const where = local ? "" : ` on the machine ${holder.host}`;
+    const stale = local ? "" : `, or remove ${lockPath(path)} if that process is gone`;
+    throw new StartupError(
+      `the session ${path} is in use by process ${holder.pid}${where}: remove it when that has ended${stale}`,
+    );
+  }
+}
+
+/** What processes left that were killed while they took the lock. */
+function lockLeftovers(path: string): string[] {
+  const start = `${basename(lockPath(path))}.`;
+  const names = readdirSync(dirname(path)).filter((name) => name.startsWith(start));
+  return names.map((name) => join(dirname(path), name));
+}
+
+function cannotRemove(path: string, error: unknown): StartupError {
+  return new StartupError(`cannot remove the session ${path}: ${errorMessage(error)}`);
 }
