@@ -87,7 +87,7 @@ async function start(invocation: RunInvocation, host: Host, console: Console): P
   if (host.handed !== undefined)
     return (await import("./resident.ts")).startResident(invocation, host, console);
   const run = await startRun(invocation, host, console);
-  const presence = createPresence({ run, host, console, flags: invocation.flags });
+  const presence = createPresence({ run, host, console });
   presence.openSoon();
   return { run, presence };
 }

@@ -1,15 +1,13 @@
-import { homeFolder, homePaths } from "./config/paths.ts";
 import { errorMessage } from "./contract/errors.ts";
 import type { AgentSessionEvent } from "./contract/events.ts";
 import type { AssistantMessage } from "./contract/messages.ts";
 import type { RunOutcome } from "./contract/outcome.ts";
 import type { Sink } from "./contract/sink.ts";
-import type { Flags } from "./flags-options.ts";
 import type { Host } from "./host.ts";
 import type { Console } from "./main.ts";
 import type { ControlServer } from "./runs/control-server.ts";
 import type { RpcResponse } from "./runs/protocol.ts";
-import { type Registration, registerRun } from "./runs/registration.ts";
+import type { Registration } from "./runs/registration.ts";
 import type { RpcHandler } from "./runs/rpc.ts";
 import type { RunRecord, RunResult } from "./runs/run-folder.ts";
 import { createDeltaSink } from "./sinks/deltas.ts";
@@ -20,7 +18,6 @@ export type PresenceOptions = {
   readonly run: Run;
   readonly host: Host;
   readonly console: Console;
-  readonly flags: Pick<Flags, "mode" | "resident">;
 };
 
 /** A run that other programs can find. */
@@ -40,7 +37,7 @@ export type Presence = {
 
 /** Makes a run one that other programs can find, from now to the end of the process. */
 export function createPresence(options: PresenceOptions): Presence {
-  const registration = register(options);
+  const { registration } = options.run;
   return registration === undefined ? absent : createRegistered(registration, options);
 }
 
@@ -89,7 +86,7 @@ function createRegistered(registration: Registration, options: PresenceOptions):
     try {
       await listen(registration.record());
       const { tidyUp } = await import("./runs/tidy-up.ts");
-      tidyUp(registration, runsFolder(host));
+      tidyUp(registration);
     } catch (error) {
       console.stderr.detail(`no other program can talk to this run (${errorMessage(error)})`);
     }
@@ -117,26 +114,6 @@ const absent: Presence = {
   openSoon: () => undefined,
   close: () => undefined,
 };
-
-function register(options: PresenceOptions): Registration | undefined {
-  const { host, console } = options;
-  const { mode, resident } = options.flags;
-  try {
-    return registerRun({
-      runs: runsFolder(host),
-      about: { ...describe(options), mode, resident, startedAt: new Date().toISOString() },
-      pid: host.pid,
-      runtimeFolder: host.env.XDG_RUNTIME_DIR,
-    });
-  } catch (error) {
-    console.stderr.detail(`this run will not be listed: ${errorMessage(error)}`);
-    return undefined;
-  }
-}
-
-function runsFolder({ env }: Host): string {
-  return homePaths(homeFolder(env)).runs;
-}
 
 type Description = Pick<RunRecord, "id" | "name" | "cwd" | "provider" | "model">;
 

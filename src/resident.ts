@@ -88,7 +88,7 @@ export async function startResident(
   const sink = createResidentSink(invocation.flags.mode === "text" ? textSink(console) : undefined);
   const run = await startRun(invocation, host, console, sink);
   try {
-    const presence = createPresence({ run, host, console, flags: invocation.flags });
+    const presence = createPresence({ run, host, console });
     const header = settle(sink, run, { presence, outputs: handed.outputs, console });
     await presence.open();
     handed.accept(header);

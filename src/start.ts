@@ -18,9 +18,11 @@ import type { Console } from "./main.ts";
 import { leftBranch, openStore, recordedFolder, workingFolder } from "./open-store.ts";
 import { checkOutputFile } from "./output-file.ts";
 import { type PickedModel, pickModel } from "./pick-model.ts";
+import { registerSelf } from "./register-self.ts";
 import { toRunPrompt } from "./run-prompt.ts";
 import type { UserShell } from "./run-user-command.ts";
 import { type Conversation, createConversation, type RunPrompt } from "./runs/conversation.ts";
+import type { Registration } from "./runs/registration.ts";
 import type { RpcService } from "./runs/rpc.ts";
 import type { RpcOptions } from "./runs/rpc-actions.ts";
 import type { ModelChoice } from "./session/agent-session.ts";
@@ -40,6 +42,8 @@ export type Run = {
   readonly settings: Settings;
   readonly autonomous: AutonomousSetup;
   readonly sink: Sink;
+  /** This run's entry among those that can be found; undefined when it has none. */
+  readonly registration: Registration | undefined;
   /** Names one more who hears every event, before the sink does. */
   listen(hear: Emit): void;
   /** What answers the commands of clients, on stdin and on the socket alike; made when it is first asked for. */
@@ -180,6 +184,7 @@ function begin(beginning: Beginning): Run {
   const { flags, host, console, settings, home, cwd, chosen, store, warn } = beginning;
   const { sink = createSink(flags, host, console) } = beginning;
   sink.header({ ...store.header, cwd });
+  const registration = registerSelf(beginning);
   keepChoice(store, flags, chosen);
   const sources: PromptSources = { folders: configFolders(home, cwd), warn };
   const prompts = [
@@ -241,6 +246,7 @@ function begin(beginning: Beginning): Run {
     settings,
     autonomous: parts.autonomous,
     sink,
+    registration,
     listen: (hear) => listeners.push(hear),
     service() {
       service ??= createService(rpc, listeners);
