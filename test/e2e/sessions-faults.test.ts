@@ -68,7 +68,10 @@ describe("a disk that is full", () => {
 });
 
 describe("a home that cannot be written refuses the start, names the folder and the way out", () => {
-  async function expectRefusal(result: { status: number; stdout: string; stderr: string }, folder: string) {
+  async function expectRefusal(
+    result: { status: number | null; stdout: string; stderr: string },
+    folder: string,
+  ) {
     expect(result).toMatchObject({ status: 2, stdout: "" });
     expect(result.stderr).toMatch(oneLine);
     expect(result.stderr).toContain(folder);
