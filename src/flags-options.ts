@@ -89,7 +89,7 @@ export const optionGroups: readonly OptionGroup[] = [
       {
         name: "--mode",
         value: "<text|json|rpc|acp>",
-        help: "What stdout gets: the answer (default), all events, or what programs and editors ask for",
+        help: "The answer (default), all events, or a protocol for other programs",
         set: (flags, value) => {
           flags.mode = oneOf("--mode", modes, value);
         },

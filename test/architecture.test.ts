@@ -35,6 +35,7 @@ const owners: readonly { readonly library: RegExp; readonly files: RegExp; reado
   { library: /^openai(\/|$)/, files: /^providers\/openai-/, lazy: false },
   { library: /^@anthropic-ai\/sdk(\/|$)/, files: /^providers\/anthropic-messages/, lazy: false },
   { library: /^execa$/, files: /^tools\/shell\.ts$/, lazy: true },
+  { library: /^@agentclientprotocol\/sdk(\/|$)/, files: /^runs\/acp/, lazy: false },
   { library: /^commander$/, files: /^flags/, lazy: false },
 ];
 

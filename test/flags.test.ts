@@ -87,7 +87,7 @@ describe("options", () => {
     [["-x"], "unknown option -x: did you mean --"],
     [["--apikey=sk-secret"], "unknown option --apikey: did you mean --api-key?"],
     [["---"], "unknown option ---"],
-    [["--mode", "xml"], '--mode is one of text, json, not "xml"'],
+    [["--mode", "xml"], '--mode is one of text, json, rpc, acp, not "xml"'],
     [["--mode="], "--mode needs a value that is not blank"],
     [["--model", " "], "--model needs a value that is not blank"],
     [["--model", "--verbose"], "--model needs a value, but --verbose follows: write --model=VALUE"],

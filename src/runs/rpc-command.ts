@@ -76,7 +76,8 @@ const images: Field = {
   wants: 'a list of {"type": "image", "data": base64, "mimeType": text}',
 };
 
-const commandFields: Readonly<Record<RpcCommandName, Readonly<Record<string, Field>>>> = {
+/** What each command has besides its type and id. */
+export const commandFields: Readonly<Record<RpcCommandName, Readonly<Record<string, Field>>>> = {
   prompt: { message: text, images, streamingBehavior: optional(oneOf(["steer", "followUp"])) },
   steer: { message: text },
   follow_up: { message: text },
