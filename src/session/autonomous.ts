@@ -34,13 +34,11 @@ export function withAutonomy(session: AgentSession, deps: AutonomousDeps): Agent
   }
 
   async function prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean> {
-    const reached = hasPrompted ? limits.reached() : undefined;
-    if (reached !== undefined) {
-      outcome.limit = reached;
-      return false;
-    }
-    hasPrompted = true;
     limits.start();
+    // What earlier prompts came to stands; of this one there is nothing to judge.
+    if (hasPrompted && limits.reached() !== undefined)
+      return session.prompt(message, signal, async (end) => tellLimit(end));
+    hasPrompted = true;
     expectGates();
     const work: Work = { isLast: deps.isLast(), continuations: 0, misses: 0 };
     let next: UserMessage | CustomMessage | undefined = message;

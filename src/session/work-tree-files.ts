@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 
 /** Files that the program itself writes while it works. */
 export type OwnFiles = {
@@ -26,8 +26,8 @@ const maxContentBytes = 1n << 20n;
  */
 export function fingerprint(path: string, own: OwnFiles): string | undefined {
   const stats = statsOf(path);
-  if (stats === undefined) return own.paths.has(path) ? undefined : "missing";
-  if (stats.isDirectory() || isOwn(path, stats, own)) return undefined;
+  if (isOwn(path, stats, own) || stats?.isDirectory()) return undefined;
+  if (stats === undefined) return "missing";
   try {
     if (stats.isSymbolicLink()) return `link ${readlinkSync(path)}`;
     if (!stats.isFile()) return "special";
@@ -64,8 +64,9 @@ export function scanFolder(
   }
 }
 
-function isOwn(path: string, { dev, ino }: BigIntStats, own: OwnFiles): boolean {
-  return own.paths.has(path) || own.open.has(`${dev}:${ino}`);
+function isOwn(path: string, stats: BigIntStats | undefined, own: OwnFiles): boolean {
+  if (stats !== undefined && own.open.has(`${stats.dev}:${stats.ino}`)) return true;
+  return [...own.paths].some((each) => path === each || path.startsWith(each + sep));
 }
 
 function namesIn(folder: string): string[] {

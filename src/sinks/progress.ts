@@ -42,6 +42,10 @@ function activity(event: AgentSessionEvent): string | undefined {
       return "waiting for the model";
     case "message_update":
       return activities[event.assistantMessageEvent.type];
+    case "session_action_update": {
+      const { active } = event.actions;
+      return active?.phase === "committing" ? active.label : undefined;
+    }
     case "compaction_start":
       return "compacting";
     case "auto_retry_start":

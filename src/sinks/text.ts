@@ -95,7 +95,7 @@ function createScreen(writer: Writer, stderr: Stderr): Screen {
   }
 
   function take(event: AgentSessionEvent): void {
-    if (event.type === "message_start") restart();
+    if (event.type === "message_start" && event.message.role === "assistant") restart();
     if (event.type === "message_update") {
       const step = event.assistantMessageEvent;
       if (step.type === "text_start") endLine();

@@ -73,6 +73,16 @@ test.each([
   expect(writer.text()).toBe("done\n");
 });
 
+test("on a terminal an answer that a message of the program's own follows is shown once", async () => {
+  const { writer, sink } = make({ isTerminal: true });
+  const message = { role: "custom", customType: "note", content: "x", display: true, timestamp: 1 } as const;
+  for (const event of events("done")) sink.emit(event);
+  sink.emit({ type: "message_start", message });
+  sink.emit({ type: "message_end", message });
+  await sink.close(outcome);
+  expect(writer.text()).toBe("done\n");
+});
+
 test("on a terminal an answer that no message held is shown in the end", async () => {
   const { writer, sink } = make({ isTerminal: true });
   for (const event of events("first")) sink.emit(event);

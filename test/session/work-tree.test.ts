@@ -1,0 +1,214 @@
+import { execFile, execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { changedFiles, type RunGit, readWorkTree, workTreeDigest } from "../../src/session/work-tree.ts";
+import { parseGitStatus } from "../../src/session/work-tree-git.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "base-context-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const runGit: RunGit = async (args, cwd) => {
+  try {
+    return (await promisify(execFile)("git", [...args], { cwd })).stdout;
+  } catch {
+    return undefined;
+  }
+};
+
+function git(...args: string[]): void {
+  const identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+  execFileSync("git", [...identity, ...args], { cwd: folder, stdio: "ignore" });
+}
+
+function write(path: string, content: string): void {
+  writeFileSync(join(folder, path), content);
+}
+
+function sources(own: { paths?: string[]; open?: string[] } = {}) {
+  return { cwd: folder, runGit, own: { paths: new Set(own.paths), open: new Set(own.open) } };
+}
+
+async function digest(own?: Parameters<typeof sources>[0]): Promise<string> {
+  const tree = await readWorkTree(sources(own));
+  if (tree === undefined) throw new Error("the work tree could not be told");
+  return workTreeDigest(tree);
+}
+
+type Change = readonly [name: string, change: () => void];
+
+const changes: readonly Change[] = [
+  ["a new file", () => write("new", "")],
+  ["another content of the same length", () => write("tracked", "b\n")],
+  ["another content of a file that is dirty already", () => write("dirty", "c\n")],
+  ["another content of an untracked file", () => write("untracked", "c\n")],
+  ["a file that is gone", () => rmSync(join(folder, "tracked"))],
+  [
+    "a link that leads elsewhere",
+    () => {
+      rmSync(join(folder, "link"));
+      symlinkSync("dirty", join(folder, "link"));
+    },
+  ],
+  [
+    "a file in a new folder",
+    () => {
+      mkdirSync(join(folder, "deep/er"), { recursive: true });
+      write("deep/er/x", "");
+    },
+  ],
+];
+
+function fill(): void {
+  write("tracked", "a\n");
+  write("dirty", "a\n");
+  symlinkSync("tracked", join(folder, "link"));
+}
+
+describe("in a git repository", () => {
+  beforeEach(() => {
+    git("init", "-q");
+    fill();
+    write(".gitignore", "ignored*\n");
+    git("add", ".");
+    git("commit", "-qm", "start");
+    write("dirty", "b\n");
+    write("untracked", "b\n");
+    write("ignored", "b\n");
+  });
+
+  const gitChanges: readonly Change[] = [
+    ...changes,
+    ["a commit", () => git("commit", "-qam", "more")],
+    ["a stash", () => git("stash")],
+    ["another branch", () => git("checkout", "-qb", "other")],
+    ["a file that is staged", () => git("add", "untracked")],
+    ["a file that may be executed", () => chmodSync(join(folder, "dirty"), 0o755)],
+    ["an ignored file", () => write("ignored", "cc\n")],
+  ];
+  test.each(gitChanges)("%s is a change", async (_, change) => {
+    const before = await digest();
+    change();
+    expect(await digest()).not.toBe(before);
+  });
+
+  test("a look and a touch are none", async () => {
+    const before = await digest();
+    for (const name of ["tracked", "dirty", "untracked"]) utimesSync(join(folder, name), 1, 1);
+    execFileSync("git", ["status"], { cwd: folder });
+    expect(await digest()).toBe(before);
+  });
+
+  test("what is done and undone is none", async () => {
+    const before = await digest();
+    write("new", "");
+    rmSync(join(folder, "new"));
+    expect(await digest()).toBe(before);
+  });
+
+  test("a change above the working folder is one", async () => {
+    mkdirSync(join(folder, "sub"));
+    const look = async () => {
+      const tree = await readWorkTree({ ...sources(), cwd: join(folder, "sub") });
+      return tree && workTreeDigest(tree);
+    };
+    const before = await look();
+    write("tracked", "c\n");
+    expect(await look()).not.toBe(before);
+  });
+
+  test("what differs in content is named, committed or not", async () => {
+    const before = await readWorkTree(sources());
+    write("tracked", "b\n");
+    git("commit", "-qam", "both");
+    write("untracked", "c\n");
+    write("ü ä", "");
+    const after = await readWorkTree(sources());
+    if (before === undefined || after === undefined) throw new Error("the work tree could not be told");
+    // dirty was committed with the content that it had.
+    expect(await changedFiles(before, after, sources())).toEqual(["tracked", "untracked", "ü ä"]);
+  });
+});
+
+describe("in a plain folder", () => {
+  beforeEach(() => {
+    fill();
+    write("untracked", "a\n");
+  });
+
+  test.each(changes)("%s is a change", async (_, change) => {
+    const before = await digest();
+    change();
+    expect(await digest()).not.toBe(before);
+  });
+
+  test("nothing done is none", async () => {
+    expect(await digest()).toBe(await digest());
+  });
+
+  test("too many files cannot be told", async () => {
+    mkdirSync(join(folder, "many"));
+    for (let index = 0; index < 20_001; index++) write(`many/${index}`, "");
+    expect(await readWorkTree(sources())).toBeUndefined();
+  });
+});
+
+test.each([true, false])(
+  "what the program itself writes is no change (in a repository: %s)",
+  async (isRepository) => {
+    if (isRepository) git("init", "-q");
+    mkdirSync(join(folder, "home"));
+    write("out.jsonl", "");
+    const { dev, ino } = statSync(join(folder, "out.jsonl"), { bigint: true });
+    const own = { paths: [join(folder, "home"), join(folder, "record")], open: [`${dev}:${ino}`] };
+    const before = await digest(own);
+    write("home/session", "x");
+    write("record", "x");
+    write("out.jsonl", "x");
+    expect(await digest(own)).toBe(before);
+    write("other", "x");
+    expect(await digest(own)).not.toBe(before);
+  },
+);
+
+test("a status of git is read whole", () => {
+  const status = [
+    "# branch.oid 1234567890abcdef",
+    "# branch.head main",
+    "1 .M N... 100644 100644 100644 aaa bbb with space",
+    "2 R. N... 100644 100644 100644 aaa bbb R100 to",
+    "from",
+    "u UU N... 100644 100644 100644 100644 aaa bbb ccc both",
+    "? new file",
+    "! node_modules/",
+    "",
+  ].join("\0");
+  expect(parseGitStatus(status)).toEqual({
+    commit: "1234567890abcdef",
+    state: "# branch.oid 1234567890abcdef\n# branch.head main",
+    changes: new Map([
+      ["with space", "1 .M N... 100644 100644 100644 aaa bbb"],
+      ["to", "2 R. N... 100644 100644 100644 aaa bbb R100"],
+      ["from", "from of 2 R. N... 100644 100644 100644 aaa bbb R100"],
+      ["both", "u UU N... 100644 100644 100644 100644 aaa bbb ccc"],
+      ["new file", "?"],
+    ]),
+    ignored: ["node_modules/"],
+  });
+});
