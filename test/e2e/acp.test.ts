@@ -190,6 +190,52 @@ test("the end of the input lets a running prompt end", async () => {
   expect(await editor.exit).toEqual({ status: 0, stderr: "" });
 });
 
+test("requests in a pipe are answered before the end, and lines that are none with errors", async () => {
+  const { run } = await createBench([chatReply({ text: "Done." })]);
+  const requests = [
+    { id: 0, method: "initialize", params: { protocolVersion: 1, clientCapabilities: {} } },
+    { id: 1, method: "session/list", params: {} },
+    { id: 2, method: "session/new", params: { mcpServers: [] } },
+    { id: 3, method: "session/unheard_of", params: {} },
+  ];
+  const lines = requests.map((request) => JSON.stringify({ jsonrpc: "2.0", ...request }));
+  const result = await run(["--mode", "acp"], { stdin: [...lines, "no json"].join("\n"), unchecked: true });
+  expect(result.status).toBe(0);
+  expect(result.stderr).toBe("");
+  expect(result.stdout.trimEnd().split("\n")).toHaveLength(5);
+  const answers = new Map(result.lines.map((line) => [line.id, line]));
+  expect(answers.get(0)).toMatchObject({ result: { protocolVersion: 1, authMethods: [] } });
+  expect(answers.get(1)).toMatchObject({ result: { sessions: [] } });
+  expect(answers.get(2)).toMatchObject({ error: { code: -32602 } });
+  expect(answers.get(3)).toMatchObject({ error: { code: -32601 } });
+  expect(answers.get(null)).toMatchObject({ error: { code: -32700 } });
+});
+
+test("commands and the level of thinking are offered", async () => {
+  const editor = await createEditor([chatReply({ text: "Done." })], { model: { reasoning: true } });
+  const { sessionId, configOptions } = await editor.begin(editor.workspace.cwd);
+  expect(configOptions).toMatchObject([
+    { id: "thinking", currentValue: "medium", category: "thought_level" },
+  ]);
+  const changed = await editor.agent.request("session/set_config_option", {
+    sessionId,
+    configId: "thinking",
+    value: "high",
+  });
+  expect(changed.configOptions).toMatchObject([{ currentValue: "high" }]);
+  const prompt = [{ type: "text" as const, text: "/session" }];
+  expect(await editor.agent.request("session/prompt", { sessionId, prompt })).toEqual({
+    stopReason: "end_turn",
+  });
+  expect(editor.said("agent_message_chunk")).toContain("thinking: high");
+  expect(editor.commands()).toContain("compact");
+  const unknown = [{ type: "text" as const, text: "/unheard_of" }];
+  await expect(editor.agent.request("session/prompt", { sessionId, prompt: unknown })).rejects.toThrow(
+    /no command/,
+  );
+  expect((await editor.end()).status).toBe(0);
+});
+
 type Setup = Parameters<typeof createBench>[1];
 
 /** An editor that drives the built program, with a scripted provider behind it. */
@@ -252,6 +298,12 @@ async function createEditor(script: readonly Script[], setup: Setup = {}) {
             calls.set(update.toolCallId, { ...calls.get(update.toolCallId), ...update });
         return [...calls.values()];
       },
+      commands: () =>
+        updates.flatMap((update) =>
+          update.sessionUpdate === "available_commands_update"
+            ? update.availableCommands.map(({ name }) => name)
+            : [],
+        ),
       until: (isMet: () => boolean) =>
         new Promise<void>((resolve) => {
           if (isMet()) resolve();

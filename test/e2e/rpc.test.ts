@@ -106,6 +106,18 @@ describe("a script of commands on stdin", () => {
     expect(checkStream(events(result))).toEqual([]);
   });
 
+  test("that cannot be read fails", async () => {
+    const { workspace } = await createBench([]);
+    const command = `"${process.execPath}" "${cliPath}" --mode rpc --model fake/m 0>"${workspace.cwd}/out" 2>&1; echo $?`;
+    const shell = spawn("bash", ["-c", command], {
+      env: { PATH: process.env.PATH, HOME: workspace.home, BASE_CONTEXT_HOME: workspace.home },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let out = "";
+    for await (const chunk of shell.stdout) out += chunk;
+    expect(out).toMatch(/\nbase-context: stdin cannot be read: EBADF.*\n1\n$/);
+  });
+
   test("with nothing in it is status 0, and only the header", async () => {
     const bench = await createBench([]);
     const result = await script(bench, []);
@@ -309,6 +321,55 @@ describe("a program", () => {
     expect((await client.end()).status).toBe(0);
   });
 
+  test("steers when nothing runs, which starts a prompt", async () => {
+    const { client } = await connect([chatReply({ text: "Done." })]);
+    expect(await client.ask({ type: "steer", message: "hi" })).toEqual({ queued: false });
+    await client.line(({ type }) => type === "agent_end");
+    await expect(
+      client.ask({ type: "prompt", message: "/name", streamingBehavior: "steer" }),
+    ).rejects.toThrow(/needs a name/);
+    expect((await client.end()).status).toBe(1);
+  });
+
+  test("runs a command while a prompt runs, which is kept behind the results of the turn", async () => {
+    const { client, server } = await connect([
+      chatReply({ calls: [{ name: "bash", args: { command: "while [ ! -e go ]; do sleep 0.02; done" } }] }),
+      chatReply({ text: "Done." }),
+    ]);
+    await client.ask({ type: "prompt", message: "hi" });
+    await client.line(({ type }) => type === "tool_execution_start");
+    await client.ask({ type: "bash", command: "echo mine; touch go" });
+    await expect(
+      client.ask({ type: "prompt", message: "/name x", streamingBehavior: "steer" }),
+    ).rejects.toThrow(/session command/);
+    await client.line(({ type }) => type === "agent_end");
+    const { messages } = await client.ask({ type: "get_messages" });
+    expect(messages.map(({ role }: Line) => role)).toEqual([
+      "user",
+      "assistant",
+      "toolResult",
+      "bashExecution",
+      "assistant",
+    ]);
+    expect((await client.end()).status).toBe(0);
+    expect(JSON.stringify(server.json(1).messages.at(-1))).toContain("mine");
+  });
+
+  test("forks a session that is not kept", async () => {
+    const { client, server } = await connect([chatReply({ text: "Done." })], {}, ["--no-session"]);
+    await client.ask({ type: "prompt", message: "hi" });
+    await client.line(({ type }) => type === "agent_end");
+    const fork = await client.ask({ type: "fork" });
+    expect(fork).not.toHaveProperty("sessionFile");
+    expect(client.lines.findLast(({ type }) => type === "session")).toMatchObject({
+      id: fork.sessionId,
+      parentSession: client.lines[0]?.id,
+    });
+    await client.ask({ type: "prompt", message: "on" });
+    expect((await client.end()).status).toBe(0);
+    expect(server.json(1).messages.filter(({ role }: Line) => role === "user")).toHaveLength(2);
+  });
+
   test.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
@@ -378,9 +439,13 @@ function events({ lines }: RunResult): Line[] {
 }
 
 /** A program that talks to the built one, with a scripted provider behind it. */
-async function connect(replies: readonly Script[], setup: Parameters<typeof createBench>[1] = {}) {
+async function connect(
+  replies: readonly Script[],
+  setup: Parameters<typeof createBench>[1] = {},
+  args: readonly string[] = [],
+) {
   const { server, workspace } = await createBench(replies, setup);
-  const child = spawn(process.execPath, [cliPath, "--mode", "rpc", "--model", "fake/m"], {
+  const child = spawn(process.execPath, [cliPath, "--mode", "rpc", "--model", "fake/m", ...args], {
     cwd: workspace.cwd,
     env: { PATH: process.env.PATH, HOME: workspace.home, BASE_CONTEXT_HOME: workspace.home },
     stdio: ["pipe", "pipe", "pipe"],
