@@ -1,6 +1,7 @@
 import type { AutonomousReport } from "./autonomous-setup.ts";
 import { errorMessage } from "./contract/errors.ts";
 import type { JsonObject, JsonValue } from "./contract/json.ts";
+import { zeroUsage } from "./contract/messages.ts";
 import type { RunOutcome } from "./contract/outcome.ts";
 import { exitRule } from "./exit-status.ts";
 import { writeOutputFile } from "./output-file.ts";
@@ -95,7 +96,7 @@ function words({ refused, failures, terminal, gateNotPassed, limit }: RunOutcome
 
 function toUsage(ledger: UsageLedger | undefined): JsonObject {
   const rows = (ledger?.rows() ?? []).map(({ usage, ...row }) => ({ ...row, ...usage }));
-  return { total: ledger === undefined ? null : { ...ledger.total() }, byModelAndPurpose: rows };
+  return { total: { ...(ledger?.total() ?? zeroUsage()) }, byModelAndPurpose: rows };
 }
 
 function toGates(autonomous: AutonomousReport | undefined): JsonValue[] {
