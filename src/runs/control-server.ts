@@ -100,8 +100,9 @@ async function serve(client: Client, { connect, watch, isClosed }: ServeOptions)
       }
       await drained(socket);
     }
+    // Who ends the own side gets the answers that are due; it is also how a client that is gone looks.
     await handler.idle();
-    if (client.watching === undefined) socket.end();
+    socket.end();
   } catch {
     // The connection broke: the run goes on without this client.
     socket.destroy();
