@@ -63,7 +63,8 @@ export function assembleSession(
     warn,
     now: Date.now,
     chooseModel: parts.chooseModel,
-    exportTo: async (file) => (await import("./export-to.ts")).exportTo(store, { file, cwd, warn }),
+    exportTo: async (file, signal) =>
+      (await import("./export-to.ts")).exportTo(store, { file, cwd, signal, warn }),
   });
   const session = autonomy.wrap(made);
   const sources: PromptSources = { folders: configFolders(home, cwd), warn };

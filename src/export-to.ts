@@ -12,7 +12,7 @@ export type ExportToOptions = {
   /** Absolute; relative files start here. */
   readonly cwd: string;
   /** Ends the export early. */
-  readonly signal?: AbortSignal;
+  readonly signal: AbortSignal;
   readonly warn: (line: string) => void;
 };
 
@@ -22,7 +22,7 @@ export type ExportToOptions = {
  */
 export async function exportTo(
   store: SessionStore,
-  { file, cwd, signal = new AbortController().signal, warn }: ExportToOptions,
+  { file, cwd, signal, warn }: ExportToOptions,
 ): Promise<string> {
   const path = resolve(cwd, file ?? `${store.header.id}.html`);
   const format = formatOfFile(path);

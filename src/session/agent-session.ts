@@ -72,7 +72,7 @@ export type AgentSessionOptions = ModelChoice & {
   /** Finds the model that `/model` names. Throws a StartupError. */
   readonly chooseModel: (id: string) => Promise<ModelChoice>;
   /** Writes the session where `/export` says; gives the file's path. */
-  readonly exportTo: (file: string | undefined) => Promise<string>;
+  readonly exportTo: (file: string | undefined, signal: AbortSignal) => Promise<string>;
 };
 
 /** A conversation that goes on, prompt after prompt. */

@@ -53,7 +53,7 @@ export function createSessionWork(deps: SessionWorkDeps): SessionWork {
       if (model.reasoning || thinkingLevel === "off") choose({ thinkingLevel });
       else deps.warn(`${model.id} does not reason: going on without /thinking ${thinkingLevel}`);
     },
-    exportTo: deps.exportTo,
+    exportTo: (file) => deps.exportTo(file, signal),
   });
 
   /** Tells what a command has to say, which the model does not see. */
