@@ -2,6 +2,7 @@ import { ProviderError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent, TokenCounts } from "../contract/provider.ts";
 import { toStreamError } from "./http-error.ts";
+import { toCount, toText } from "./json-values.ts";
 import type { ServerEvent } from "./sse.ts";
 
 type EndReason = Extract<ProviderEvent, { type: "end" }>["stopReason"];
@@ -74,7 +75,7 @@ export function createMessageMachine(provider: string): MessageMachine {
         return;
       case "message_delta":
         if (isJsonObject(event.delta)) {
-          stopReason = string(event.delta.stop_reason) ?? stopReason;
+          stopReason = toText(event.delta.stop_reason) ?? stopReason;
           stopDetails = event.delta.stop_details ?? stopDetails;
         }
         yield* addUsage(event.usage);
@@ -88,8 +89,8 @@ export function createMessageMachine(provider: string): MessageMachine {
   };
 
   function* start(message: JsonObject): Generator<ProviderEvent> {
-    const responseId = string(message.id);
-    const responseModel = string(message.model);
+    const responseId = toText(message.id);
+    const responseModel = toText(message.model);
     yield {
       type: "meta",
       ...(responseId !== undefined && { responseId }),
@@ -111,7 +112,7 @@ export function createMessageMachine(provider: string): MessageMachine {
         return;
       case "redacted_thinking": {
         const index = nextIndex++;
-        open.set(key, { kind: "redacted", index, data: string(block.data) ?? "" });
+        open.set(key, { kind: "redacted", index, data: toText(block.data) ?? "" });
         yield { type: "thinking_start", index };
         return;
       }
@@ -124,7 +125,7 @@ export function createMessageMachine(provider: string): MessageMachine {
           input: isJsonObject(block.input) ? block.input : {},
           hasDelta: false,
         });
-        yield { type: "toolcall_start", index, id: string(block.id) ?? "", name: string(block.name) ?? "" };
+        yield { type: "toolcall_start", index, id: toText(block.id) ?? "", name: toText(block.name) ?? "" };
         return;
       }
       default:
@@ -133,7 +134,7 @@ export function createMessageMachine(provider: string): MessageMachine {
   }
 
   function* addDelta(block: OpenBlock | undefined, delta: JsonObject): Generator<ProviderEvent> {
-    const text = string(delta[deltaFields[String(delta.type)] ?? ""]) ?? "";
+    const text = toText(delta[deltaFields[String(delta.type)] ?? ""]) ?? "";
     if (block === undefined || text === "") {
       yield { type: "activity" };
     } else if (block.kind === "text" && delta.type === "text_delta") {
@@ -189,16 +190,16 @@ export function createMessageMachine(provider: string): MessageMachine {
 
   function* addUsage(usage: JsonValue | undefined): Generator<ProviderEvent> {
     if (!isJsonObject(usage)) return;
-    const input = count(usage.input_tokens);
-    const cacheRead = count(usage.cache_read_input_tokens);
-    const cacheWrite = count(usage.cache_creation_input_tokens);
+    const input = toCount(usage.input_tokens);
+    const cacheRead = toCount(usage.cache_read_input_tokens);
+    const cacheWrite = toCount(usage.cache_creation_input_tokens);
     // Counts are cumulative, so the last ones hold; servers that state the input at the start only repeat it as 0.
     const statesInput = (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0) > 0;
     tokens = {
       input: statesInput ? (input ?? tokens.input) : tokens.input,
       cacheRead: statesInput ? (cacheRead ?? tokens.cacheRead) : tokens.cacheRead,
       cacheWrite: statesInput ? (cacheWrite ?? tokens.cacheWrite) : tokens.cacheWrite,
-      output: count(usage.output_tokens) ?? tokens.output,
+      output: toCount(usage.output_tokens) ?? tokens.output,
     };
     yield { type: "usage", tokens: { ...tokens } };
   }
@@ -258,18 +259,10 @@ function fromContent(reason: EndReason, calls: number): EndReason {
 }
 
 function refusal(reason: string, details: JsonValue | undefined, provider: string): ProviderError {
-  const why = isJsonObject(details) ? string(details.explanation) : undefined;
-  const code = isJsonObject(details) ? string(details.category) : undefined;
+  const why = isJsonObject(details) ? toText(details.explanation) : undefined;
+  const code = isJsonObject(details) ? toText(details.category) : undefined;
   return new ProviderError("refusal", `${provider}: the model declined to answer${why ? `: ${why}` : ""}`, {
     stopReasonRaw: reason,
     ...(code !== undefined && { code }),
   });
-}
-
-function string(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function count(value: JsonValue | undefined): number | undefined {
-  return typeof value === "number" && value >= 0 ? value : undefined;
 }

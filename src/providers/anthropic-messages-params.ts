@@ -1,13 +1,8 @@
 import type { JsonObject } from "../contract/json.ts";
-import type {
-  AssistantContent,
-  AssistantMessage,
-  ModelMessage,
-  ToolResultMessage,
-  UserContent,
-} from "../contract/messages.ts";
+import type { AssistantContent, ModelMessage, ToolResultMessage, UserContent } from "../contract/messages.ts";
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { supportsOutputSchema, toThinkingParams } from "./anthropic-messages-thinking.ts";
+import { imageNote, isOwn, toToolName } from "./history.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 
 type Block = JsonObject & { readonly type: string };
@@ -80,8 +75,7 @@ function toUserBlocks(content: string | readonly UserContent[], model: Model): B
   return blocks.flatMap((block): Block[] => {
     // Blank text is refused by the API.
     if (block.type === "text") return block.text.trim() === "" ? [] : [{ type: "text", text: block.text }];
-    if (!model.input.includes("image"))
-      return [{ type: "text", text: "(image left out: this model takes none)" }];
+    if (!model.input.includes("image")) return [{ type: "text", text: imageNote }];
     return [{ type: "image", source: { type: "base64", media_type: block.mimeType, data: block.data } }];
   });
 }
@@ -96,11 +90,6 @@ function toToolResult(message: ToolResultMessage, model: Model, toId: (id: strin
   };
 }
 
-/** Signatures hold for the model that made them only. */
-function isOwn(message: AssistantMessage, model: Model): boolean {
-  return message.api === model.api && message.provider === model.provider && message.model === model.id;
-}
-
 function toAssistantBlock(block: AssistantContent, own: boolean, toId: (id: string) => string): Block[] {
   switch (block.type) {
     case "text":
@@ -113,11 +102,6 @@ function toAssistantBlock(block: AssistantContent, own: boolean, toId: (id: stri
     case "toolCall":
       return [{ type: "tool_use", id: toId(block.id), name: toToolName(block.name), input: block.arguments }];
   }
-}
-
-/** A name that the model made up, or that another provider allowed, must not make the whole history invalid. */
-function toToolName(name: string): string {
-  return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 128) || "unknown";
 }
 
 function toTools(tools: readonly ToolSchema[]): JsonObject[] {

@@ -3,37 +3,26 @@ import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema
 import type { JsonObject } from "../contract/json.ts";
 import type { ProviderRequest } from "../contract/provider.ts";
 import type { AdapterDeps, CreateAdapter } from "./adapter.ts";
+import { toProvider } from "./adapter-stream.ts";
 import { toDeltas } from "./anthropic-messages-deltas.ts";
 import { toAnthropicHeaders } from "./anthropic-messages-headers.ts";
 import { toParams } from "./anthropic-messages-params.ts";
-import { toProviderError } from "./http-error.ts";
-import { createRequestFetch, toRequestHeaders } from "./request-fetch.ts";
+import { createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
 import { readServerEvents } from "./sse.ts";
 import { toWellFormedJson } from "./well-formed.ts";
 
 /** Speaks the Messages API of Anthropic and of those who copy it. */
-export const createAnthropicMessages: CreateAdapter = (deps) => ({
-  async *stream(request, signal) {
+export const createAnthropicMessages: CreateAdapter = (deps) =>
+  toProvider(async function* (request, signal) {
     const { provider } = request.model;
-    signal.throwIfAborted();
-    try {
-      const response = await send(deps, request, signal);
-      yield* toDeltas(readServerEvents(response, provider), provider);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      throw toProviderError(thrown, provider);
-    }
-  },
-});
-
-/** The longest time that a timer can hold: the time limits are not the SDK's. */
-const noTimeoutMs = 2 ** 31 - 1;
+    const response = await send(deps, request, signal);
+    yield* toDeltas(readServerEvents(response, provider), provider);
+  });
 
 function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal): Promise<Response> {
   const { model } = request;
-  const { apiKey } = deps.credentials;
   const { fetch, settle } = createRequestFetch(deps.fetch, signal);
-  const headers = toRequestHeaders(model, toAnthropicHeaders(model.baseUrl, apiKey));
+  const headers = toRequestHeaders(model, toAnthropicHeaders(model.baseUrl, deps.credentials.apiKey));
   const client = new BaseAnthropic({
     // The SDK wants a key, or looks for one in the environment and in files; ours is in the headers.
     apiKey: "none",

@@ -2,6 +2,7 @@ import { StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { Api } from "../contract/messages.ts";
 import type { Compat, Model, Prices } from "../contract/provider.ts";
+import { parseJson } from "./json-values.ts";
 
 /** The first line of a recording. */
 export type CassetteHeader = { readonly type: "cassette"; readonly version: 1; readonly model: Model };
@@ -39,7 +40,7 @@ export function parseCassette(text: string, path: string): { model: Model; excha
   const [header, ...exchanges] = lines.flatMap((line, index) => {
     const where = `${path}:${index + 1}`;
     if (line.trim() === "") return [];
-    const value = parseLine(line);
+    const value = parseJson(line);
     if (value === undefined && torn && index === lines.length - 1) return [];
     if (!isJsonObject(value)) throw bad(where, "is not a JSON object");
     return [{ value, where }];
@@ -203,15 +204,6 @@ function count(value: JsonValue, where: string, name: string): number {
   const number = amount(value, where, name);
   if (!Number.isInteger(number) || number === 0) throw bad(where, `needs a whole number in "${name}"`);
   return number;
-}
-
-function parseLine(line: string): JsonValue | undefined {
-  try {
-    const value: JsonValue = JSON.parse(line);
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 function bad(where: string, what: string): StartupError {

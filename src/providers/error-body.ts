@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
+import { parseJson } from "./json-values.ts";
 
 /** What a provider says about a failure, whatever shape it says it in. */
 export type ErrorFacts = {
@@ -192,13 +193,4 @@ function firstDefined<T, R>(values: readonly T[], read: (value: T) => R | undefi
 
 function unique(values: readonly string[]): string[] {
   return [...new Set(values)];
-}
-
-function parseJson(text: string): JsonValue | undefined {
-  try {
-    const value: JsonValue = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonValue } from "../contract/json.ts";
+import { parseJson } from "./json-values.ts";
 
 export type CodexCredentials = { readonly apiKey: string; readonly accountId?: string };
 
@@ -70,7 +71,7 @@ function refuseExpired(token: string, source: string): void {
 }
 
 function readTokens(text: string, path: string): CodexCredentials | undefined {
-  const auth = parse(text);
+  const auth = parseJson(text);
   if (!isJsonObject(auth))
     throw new StartupError(`${path} is not a JSON object; log in again with \`codex login\``);
   if (!isJsonObject(auth.tokens)) return undefined;
@@ -84,14 +85,5 @@ function readTokens(text: string, path: string): CodexCredentials | undefined {
 
 function readClaims(token: string): JsonValue | undefined {
   const payload = token.split(".")[1];
-  return payload === undefined ? undefined : parse(Buffer.from(payload, "base64url").toString("utf8"));
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    const value: JsonValue = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
+  return payload === undefined ? undefined : parseJson(Buffer.from(payload, "base64url").toString("utf8"));
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { TokenCounts } from "../contract/provider.ts";
-import { toTokenCounts } from "./openai-completions-usage.ts";
+import { toObjects, toText } from "./json-values.ts";
 
 /** A piece of what the model said. */
 export type ContentPart = { readonly kind: "text" | "thinking"; readonly text: string };
@@ -41,7 +41,7 @@ export function readChunk(chunk: JsonObject): CompletionChunk {
     id: text(chunk.id),
     model: text(chunk.model),
     parts: [...readReasoning(delta), ...readContent(delta.content)],
-    reasoningDetails: objects(delta.reasoning_details),
+    reasoningDetails: toObjects(delta.reasoning_details),
     refusal: text(delta.refusal),
     calls: readCalls(delta),
     finishReason: text(choice.finish_reason),
@@ -55,7 +55,7 @@ const reasoningFields = ["reasoning_content", "reasoning", "reasoning_text"] as 
 
 function readReasoning(delta: JsonObject): ContentPart[] {
   const plain = reasoningFields.map((field) => text(delta[field])).find((value) => value !== "");
-  const said = plain ?? objects(delta.reasoning_details).map(reasoningDetailText).join("");
+  const said = plain ?? toObjects(delta.reasoning_details).map(reasoningDetailText).join("");
   return toParts("thinking", said);
 }
 
@@ -86,8 +86,8 @@ function toParts(kind: ContentPart["kind"], said: string): ContentPart[] {
 
 function readCalls(delta: JsonObject): ToolCallDelta[] {
   const calls = Array.isArray(delta.tool_calls)
-    ? objects(delta.tool_calls)
-    : objects([delta.tool_calls ?? null]);
+    ? toObjects(delta.tool_calls)
+    : toObjects([delta.tool_calls ?? null]);
   // The one call of the API's first version has neither id nor index.
   const legacy = isJsonObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : [];
   return [...calls, ...legacy].map((call: JsonObject, position) => {
@@ -108,14 +108,42 @@ function readError(chunk: JsonObject, choice: JsonObject, groq: JsonObject): Jso
   return [chunk, choice, groq].find(({ error }) => error != null && error !== false && error !== "");
 }
 
-function firstObject(values: JsonValue | undefined): JsonObject {
-  return objects(values)[0] ?? {};
+/**
+ * Reads a usage object of any OpenAI-compatible server. Undefined when it counts nothing. The prompt's tokens include
+ * the cached ones on the wire; here they are taken apart.
+ */
+function toTokenCounts(usage: JsonValue | undefined): TokenCounts | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const prompt = firstCount(usage.prompt_tokens, usage.input_tokens);
+  const output = firstCount(usage.completion_tokens, usage.output_tokens);
+  if (prompt + output === 0) return undefined;
+  const details = [usage.prompt_tokens_details, usage.input_tokens_details].find(isJsonObject) ?? {};
+  const cacheRead = firstCount(
+    details.cached_tokens,
+    usage.prompt_cache_hit_tokens,
+    usage.cached_tokens,
+    usage.cache_read_input_tokens,
+  );
+  const cacheWrite = firstCount(
+    details.cache_write_tokens,
+    details.cache_creation_tokens,
+    usage.cache_creation_input_tokens,
+  );
+  const fresh = prompt - cacheRead - cacheWrite;
+  // More cached than there was prompt: this server counts them apart.
+  return { input: fresh < 0 ? prompt : fresh, output, cacheRead, cacheWrite };
 }
 
-function objects(values: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(values) ? values.filter(isJsonObject) : [];
+/** The first value that is a count, else 0. */
+function firstCount(...values: readonly (JsonValue | undefined)[]): number {
+  for (const value of values) if (typeof value === "number" && value > 0) return value;
+  return 0;
+}
+
+function firstObject(values: JsonValue | undefined): JsonObject {
+  return toObjects(values)[0] ?? {};
 }
 
 function text(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
+  return toText(value) ?? "";
 }

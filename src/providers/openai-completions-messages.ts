@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../contract/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type {
   AssistantMessage,
   ImageContent,
@@ -9,6 +9,8 @@ import type {
   UserContent,
 } from "../contract/messages.ts";
 import type { Model } from "../contract/provider.ts";
+import { imageNote, isOwn, toToolName } from "./history.ts";
+import { parseJson } from "./json-values.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 import { toWellFormedJson } from "./well-formed.ts";
 
@@ -43,8 +45,6 @@ function isMistral(model: Model): boolean {
   return model.provider === "mistral" || /^https?:\/\/[^/]*\bmistral\.ai\b/.test(model.baseUrl);
 }
 
-const noImages = "(image left out: this model takes none)";
-
 function toUserMessage(content: string | readonly UserContent[], model: Model): JsonObject[] {
   const blocks = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
   const parts = toParts(blocks, model);
@@ -74,7 +74,7 @@ function toToolMessage(message: ToolResultMessage, model: Model, toId: (id: stri
 function toParts(blocks: readonly UserContent[], model: Model): JsonObject[] {
   return blocks.flatMap((block): JsonObject[] => {
     if (block.type === "text") return block.text === "" ? [] : [{ type: "text", text: block.text }];
-    return [model.input.includes("image") ? toImagePart(block) : { type: "text", text: noImages }];
+    return [model.input.includes("image") ? toImagePart(block) : { type: "text", text: imageNote }];
   });
 }
 
@@ -97,20 +97,19 @@ function toAssistantMessage(
   model: Model,
   toId: (id: string) => string,
 ): JsonObject[] {
-  const isOwn =
-    message.api === model.api && message.provider === model.provider && message.model === model.id;
+  const own = isOwn(message, model);
   const texts = message.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
   // This API streams one text, which thoughts and calls may have parted.
   const text = texts.join(message.api === model.api ? "" : "\n\n");
   const calls = message.content.filter((block) => block.type === "toolCall");
   if (text === "" && calls.length === 0) return [];
-  const thoughts = isOwn ? message.content.filter((block) => block.type === "thinking") : [];
+  const thoughts = own ? message.content.filter((block) => block.type === "thinking") : [];
   return [
     {
       role: "assistant",
       content: text === "" ? null : text,
       ...toReasoning(thoughts, model, calls.length > 0),
-      ...(calls.length > 0 && { tool_calls: calls.map((call) => toToolCall(call, isOwn, toId)) }),
+      ...(calls.length > 0 && { tool_calls: calls.map((call) => toToolCall(call, own, toId)) }),
     },
   ];
 }
@@ -130,8 +129,8 @@ function toReasoning(thoughts: readonly ThinkingContent[], model: Model, hasCall
   return plain === "" ? {} : { reasoning: plain };
 }
 
-function toToolCall(call: ToolCall, isOwn: boolean, toId: (id: string) => string): JsonObject {
-  const extra = isOwn ? parseObject(call.thoughtSignature) : undefined;
+function toToolCall(call: ToolCall, own: boolean, toId: (id: string) => string): JsonObject {
+  const extra = own ? parseObject(call.thoughtSignature) : undefined;
   return {
     id: toId(call.id),
     type: "function",
@@ -144,26 +143,12 @@ function toToolCall(call: ToolCall, isOwn: boolean, toId: (id: string) => string
   };
 }
 
-/** A name that the model made up, or that another provider allowed, must not make the whole history invalid. */
-function toToolName(name: string): string {
-  return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown";
-}
-
 function parseArray(text: string | undefined): JsonValue[] {
-  const value = parse(text);
+  const value = parseJson(text);
   return Array.isArray(value) ? value : [];
 }
 
 function parseObject(text: string | undefined): JsonValue | undefined {
-  const value = parse(text);
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
-}
-
-function parse(text: string | undefined): JsonValue | undefined {
-  try {
-    const value: JsonValue | undefined = text === undefined ? undefined : JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
 }

@@ -2,14 +2,13 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { toMessages } from "./openai-completions-messages.ts";
 import { toThinkingParams } from "./openai-completions-thinking.ts";
-import { toWellFormedJson } from "./well-formed.ts";
 
 /** Makes the body of a Chat Completions request, with nothing in it that the model's server may not know. */
 export function toParams(request: ProviderRequest): JsonObject {
   const { model, tools, outputSchema } = request;
   const { compat } = model;
   const maxTokens = request.maxTokens ?? (compat.sendsMaxTokens ? model.maxTokens : undefined);
-  return toWellFormedJson({
+  return {
     model: model.id,
     messages: toMessages(request.systemPrompt, request.messages, model),
     stream: true,
@@ -20,7 +19,7 @@ export function toParams(request: ProviderRequest): JsonObject {
     ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, model)) }),
     ...toThinkingParams(model, request.thinkingLevel),
     ...(outputSchema !== undefined && takesSchema(request) && toResponseFormat(outputSchema)),
-  });
+  };
 }
 
 /** Providers that let a model call tools although its answer has to follow a schema. */

@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonValue } from "../contract/json.ts";
+import { isJsonObject } from "../contract/json.ts";
 import type { ProviderEvent } from "../contract/provider.ts";
+import { parseJson } from "./json-values.ts";
 import type { ToolCallDelta } from "./openai-completions-chunk.ts";
 
 /** Puts the pieces of a reply's tool calls together. The calls stay open until the reply ends. */
@@ -97,15 +98,6 @@ function repeats(call: Call, delta: ToolCallDelta): boolean {
 function isWhole(text: string): boolean {
   const end = text.trimEnd().at(-1);
   if (end !== "}" && end !== '"') return false;
-  const value = parse(text);
-  return isJsonObject(typeof value === "string" ? parse(value) : value);
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    const value: JsonValue = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isJsonObject(typeof value === "string" ? parseJson(value) : value);
 }

@@ -2,6 +2,7 @@ import { ProviderError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent } from "../contract/provider.ts";
 import { toStreamError } from "./http-error.ts";
+import { toCount, toText } from "./json-values.ts";
 import { createOutputItems, type OutputItems } from "./openai-responses-items.ts";
 import type { ServerEvent } from "./sse.ts";
 
@@ -37,7 +38,7 @@ export function createResponseMachine(provider: string): ResponseMachine {
   let named = false;
 
   return function* next(event) {
-    const type = string(event.type) ?? "";
+    const type = toText(event.type) ?? "";
     if (type === "error" || (event.error ?? null) !== null) throw toStreamError(errorOf(event), provider);
     const response = isJsonObject(event.response) ? event.response : undefined;
     if (response !== undefined && !named) {
@@ -82,7 +83,7 @@ function* finish(
     return;
   }
   const details = isJsonObject(response.incomplete_details) ? response.incomplete_details : {};
-  const reason = string(details.reason) ?? status;
+  const reason = toText(details.reason) ?? status;
   if (reason === "content_filter") throw refusal(reason, provider);
   if (reason === "max_output_tokens" || reason === "max_tokens") {
     yield { type: "end", stopReason: "length", stopReasonRaw: reason };
@@ -97,7 +98,7 @@ function* finish(
 
 /** The state that the response itself states, which some servers know better than their event's name. */
 function terminalStatus(type: string, response: JsonObject): string {
-  const stated = string(response.status) ?? "";
+  const stated = toText(response.status) ?? "";
   const status = terminalTypes.has(`response.${stated}`) ? stated : type.slice("response.".length);
   if (status === "canceled") return "cancelled";
   return status === "done" ? "completed" : status;
@@ -118,14 +119,14 @@ function errorOf(event: JsonObject): JsonValue {
 
 /** A server that answers without streaming sends what the last event of a stream would have held. */
 function toTerminalEvent(response: JsonObject): JsonObject {
-  const status = string(response.status);
+  const status = toText(response.status);
   if (status === undefined || !terminalTypes.has(`response.${status}`)) return response;
   return { type: `response.${status}`, response };
 }
 
 function toMeta(response: JsonObject): ProviderEvent {
-  const responseId = string(response.id);
-  const responseModel = string(response.model);
+  const responseId = toText(response.id);
+  const responseModel = toText(response.model);
   return {
     type: "meta",
     ...(responseId !== undefined && { responseId }),
@@ -136,22 +137,17 @@ function toMeta(response: JsonObject): ProviderEvent {
 /** The API's input count includes what was read from and written to the cache; ours does not. */
 function toUsage(usage: JsonObject): ProviderEvent {
   const details = isJsonObject(usage.input_tokens_details) ? usage.input_tokens_details : {};
-  const cacheRead = count(details.cached_tokens);
-  const cacheWrite = count(details.cache_write_tokens);
-  const input = Math.max(0, count(usage.input_tokens) - cacheRead - cacheWrite);
-  return { type: "usage", tokens: { input, output: count(usage.output_tokens), cacheRead, cacheWrite } };
+  const cacheRead = toCount(details.cached_tokens) ?? 0;
+  const cacheWrite = toCount(details.cache_write_tokens) ?? 0;
+  const input = Math.max(0, (toCount(usage.input_tokens) ?? 0) - cacheRead - cacheWrite);
+  return {
+    type: "usage",
+    tokens: { input, output: toCount(usage.output_tokens) ?? 0, cacheRead, cacheWrite },
+  };
 }
 
 function refusal(reason: string, provider: string): ProviderError {
   const what =
     reason === "content_filter" ? "a content filter stopped the answer" : "the model declined to answer";
   return new ProviderError("refusal", `${provider}: ${what}`, { stopReasonRaw: reason });
-}
-
-function string(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function count(value: JsonValue | undefined): number {
-  return typeof value === "number" && value >= 0 ? value : 0;
 }

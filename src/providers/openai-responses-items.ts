@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent } from "../contract/provider.ts";
+import { toObjects, toText } from "./json-values.ts";
 
 /** The output items of one Responses reply, as they grow. Items of the server's own tools are stepped over. */
 export type OutputItems = {
@@ -184,7 +185,7 @@ export function createOutputItems(): OutputItems {
   }
 
   function* completeMessage(item: Item, data: JsonObject): Generator<ProviderEvent> {
-    for (const [at, part] of objects(data.content).entries()) {
+    for (const [at, part] of toObjects(data.content).entries()) {
       if (part.type === "refusal") refused = true;
       const text = string(part.text) || string(part.refusal);
       if (text !== "") yield* pushRest(yield* block(item, at, "text"), text);
@@ -192,8 +193,8 @@ export function createOutputItems(): OutputItems {
   }
 
   function* completeReasoning(item: Item, data: JsonObject): Generator<ProviderEvent> {
-    const kind = item.part?.kind ?? (objects(data.summary).length > 0 ? "summary" : "content");
-    const text = objects(data[kind])
+    const kind = item.part?.kind ?? (toObjects(data.summary).length > 0 ? "summary" : "content");
+    const text = toObjects(data[kind])
       .map((part) => string(part.text))
       .join("\n\n");
     const encrypted = string(data.encrypted_content);
@@ -264,10 +265,6 @@ function isCall(type: string): boolean {
   return type === "function_call" || type === "custom_tool_call";
 }
 
-function objects(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
 function string(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
+  return toText(value) ?? "";
 }

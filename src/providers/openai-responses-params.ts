@@ -8,8 +8,11 @@ import type {
   UserContent,
 } from "../contract/messages.ts";
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
+import { imageNote, isOwn, toToolName } from "./history.ts";
+import { parseJson } from "./json-values.ts";
 import { toReasoning } from "./openai-responses-reasoning.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
+import { toWellFormedJson } from "./well-formed.ts";
 
 /** The least that the API takes for `max_output_tokens`. */
 const minOutputTokens = 16;
@@ -117,7 +120,7 @@ function toParts(content: string | readonly UserContent[], model: Model): JsonOb
   return content.flatMap((block): JsonObject[] => {
     if (block.type === "text") return block.text === "" ? [] : [{ type: "input_text", text: block.text }];
     if (!model.input.includes("image")) {
-      return [{ type: "input_text", text: "(image left out: this model takes none)" }];
+      return [{ type: "input_text", text: imageNote }];
     }
     const url = `data:${block.mimeType};base64,${block.data}`;
     return [{ type: "input_image", detail: "auto", image_url: url }];
@@ -140,8 +143,7 @@ function toAssistantItems(
   model: Model,
   toId: (id: string) => string,
 ): JsonObject[] {
-  // Signatures hold for the model that made them only.
-  const own = message.api === model.api && message.provider === model.provider && message.model === model.id;
+  const own = isOwn(message, model);
   const items = message.content.flatMap((block) => toAssistantItem(block, own, toId));
   // Reasoning without the item that it led to is refused.
   const last = items.findLastIndex((item) => item.type !== "reasoning");
@@ -160,7 +162,8 @@ function toAssistantItem(block: AssistantContent, own: boolean, toId: (id: strin
           type: "function_call",
           call_id: toId(block.id),
           name: toToolName(block.name),
-          arguments: JSON.stringify(block.arguments),
+          // Made well-formed first: as JSON text it no longer shows half a character.
+          arguments: JSON.stringify(toWellFormedJson(block.arguments)),
         },
       ];
   }
@@ -183,17 +186,7 @@ function toReasoningItems(signature: string | undefined): JsonObject[] {
   return [item];
 }
 
-/** A name that the model made up, or that another provider allowed, must not make the whole history invalid. */
-function toToolName(name: string): string {
-  return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown";
-}
-
 function parseObject(text: string | undefined): JsonObject | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const value: JsonValue = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
 }

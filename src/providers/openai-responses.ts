@@ -1,23 +1,16 @@
 import type { CreateAdapter } from "./adapter.ts";
-import { toProviderError } from "./http-error.ts";
+import { toProvider } from "./adapter-stream.ts";
+import { sendOpenAIRequest } from "./openai-request.ts";
 import { toDeltas } from "./openai-responses-deltas.ts";
 import { toParams } from "./openai-responses-params.ts";
-import { sendResponsesRequest } from "./openai-responses-request.ts";
 import { readServerEvents } from "./sse.ts";
 
 /** Speaks the Responses API of OpenAI and of those who copy it. */
-export const createOpenAIResponses: CreateAdapter = ({ credentials, fetch }) => ({
-  async *stream(request, signal) {
+export const createOpenAIResponses: CreateAdapter = ({ credentials, fetch }) =>
+  toProvider(async function* (request, signal) {
     const { model } = request;
     const { apiKey } = credentials;
-    signal.throwIfAborted();
-    try {
-      const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-      const response = await sendResponsesRequest(fetch, { model, headers, body: toParams(request) }, signal);
-      yield* toDeltas(readServerEvents(response, model.provider), model.provider);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      throw toProviderError(thrown, model.provider);
-    }
-  },
-});
+    const body = toParams(request);
+    const response = await sendOpenAIRequest(fetch, { model, path: "/responses", apiKey, body }, signal);
+    yield* toDeltas(readServerEvents(response, model.provider), model.provider);
+  });

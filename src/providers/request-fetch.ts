@@ -8,6 +8,9 @@ export type RequestFetch = {
   settle<T>(call: Promise<T>): Promise<T>;
 };
 
+/** The longest time that a timer can hold, in place of an SDK's own limit: the time limits are ours. */
+export const noTimeoutMs = 2 ** 31 - 1;
+
 /**
  * Wraps our fetch for one request. The signal goes straight to it, so that an abort does not depend on the SDK, and a
  * failure comes back as it was thrown (SDKs turn what looks like a time-out into an error without a cause).

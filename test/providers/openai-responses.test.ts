@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { ProviderError } from "../../src/contract/errors.ts";
 import type { ProviderFetch } from "../../src/providers/adapter.ts";
 import { createOpenAIResponses } from "../../src/providers/openai-responses.ts";
+import { assistant, result, user } from "../support/histories.ts";
 import {
   ask,
   gather,
@@ -51,9 +52,13 @@ test("without a key no authorization is sent, whatever the environment holds", a
 
 test("half a character in the history is replaced before it is sent", async () => {
   const fetch = replyingFetch(stream);
-  const messages = [{ role: "user", content: "a\ud83d b😀", timestamp: 0 } as const];
+  const call = { type: "toolCall", id: "a", name: "ls", arguments: { path: "\ud83d" } } as const;
+  const messages = [user("a\ud83d b😀"), assistant(model, [call]), result("a", "x\ud83d")];
   await ask(createOpenAIResponses, fetch, testRequest(model, { messages }));
-  expect(JSON.stringify(fetch.sent[0]?.body.input)).toContain("a\ufffd b😀");
+  const text = JSON.stringify(fetch.sent[0]?.body.input);
+  expect(text).toContain("a\ufffd b😀");
+  expect(text.match(/\ufffd/g)).toHaveLength(3);
+  expect(text).not.toMatch(/\\ud83d/);
 });
 
 test("what the fetch throws arrives as it was, also when it reads like a time-out", async () => {

@@ -2,37 +2,42 @@ import { OpenAI } from "openai/client";
 import type { JsonObject } from "../contract/json.ts";
 import type { Model } from "../contract/provider.ts";
 import type { ProviderFetch } from "./adapter.ts";
-import { createRequestFetch, toRequestHeaders } from "./request-fetch.ts";
+import { createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
 import { toWellFormedJson } from "./well-formed.ts";
 
-/** The longest time that a timer can hold: the time limits are not the SDK's. */
-const noTimeoutMs = 2 ** 31 - 1;
-
-/** A request to a Responses endpoint. */
-export type ResponsesRequest = {
+/** A request to an endpoint of OpenAI or of those who copy it. */
+export type OpenAIRequest = {
   readonly model: Model;
+  /** Below the base URL. */
+  readonly path: `/${string}`;
+  readonly apiKey: string | undefined;
   /** Beside those that every request has. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: JsonObject;
 };
 
 /** Sends a request through the SDK; rejects with what the fetch threw, or with the signal's reason. */
-export function sendResponsesRequest(
+export function sendOpenAIRequest(
   fetch: ProviderFetch,
-  { model, headers, body }: ResponsesRequest,
+  request: OpenAIRequest,
   signal: AbortSignal,
 ): Promise<Response> {
+  const { model, path, apiKey, body } = request;
   const call = createRequestFetch(fetch, signal);
+  const headers = toRequestHeaders(model, {
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    ...request.headers,
+  });
   const client = new OpenAI({
     // The SDK wants a key, or takes the one that it finds in the environment; ours is in the headers.
     apiKey: "none",
     adminAPIKey: null,
     baseURL: model.baseUrl,
-    fetch: (url, init) => call.fetch(url, { ...init, headers: toRequestHeaders(model, headers) }),
+    fetch: (url, init) => call.fetch(url, { ...init, headers }),
     maxRetries: 0,
     timeout: noTimeoutMs,
     logLevel: "off",
     webhookSecret: null,
   });
-  return call.settle(client.post("/responses", { body: toWellFormedJson(body), stream: true }).asResponse());
+  return call.settle(client.post(path, { body: toWellFormedJson(body), stream: true }).asResponse());
 }
