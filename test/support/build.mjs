@@ -105,7 +105,8 @@ function requireLate(code) {
   const rest = code.replace(declaration, (line, name, call) => {
     // A default import wraps the module and gives the name a new value.
     if (new RegExp(`^${name} = `, "m").test(code)) return line;
-    late.set(name, call);
+    // In parentheses: `new` would take the call for its constructor.
+    late.set(name, `(${call})`);
     return "";
   });
   return rest.replace(/\bnode_\w+\b/g, (name) => late.get(name) ?? name);
