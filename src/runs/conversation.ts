@@ -114,11 +114,10 @@ export function createConversation(options: ConversationOptions): Conversation {
       const { session } = current;
       let endedWell = await perform(prompt, session, signal);
       while (endedWell && !signal.aborted && session.actions().queuedCount > 0) {
-        for (const text of session.takeQueued()) {
-          const content = signal.aborted || !endedWell ? undefined : text;
-          if (content === undefined) break;
-          endedWell = await session.prompt({ role: "user", content, timestamp: Date.now() }, signal);
-        }
+        const [content, ...later] = session.takeQueued();
+        for (const text of later) session.followUp(text);
+        if (content === undefined) break;
+        endedWell = await session.prompt({ role: "user", content, timestamp: Date.now() }, signal);
       }
       return endedWell && !signal.aborted;
     });
