@@ -213,3 +213,10 @@ describe("the Codex subscription", () => {
     expect(result.stderr).toMatch(words);
   });
 });
+
+test("a recording of the subscription is replayed without a login", async () => {
+  const { run, runBare, server } = await createBench(done, { api: "openai-codex-responses" });
+  await run(["--record", "tape.jsonl", "hi"]);
+  await server.close();
+  expect(await runBare(["--replay", "tape.jsonl", "hi"])).toMatchObject({ status: 0, stdout: "done\n" });
+});
