@@ -4,13 +4,13 @@ import { exitStatus } from "./exit-status.ts";
 import { type Invocation, parseArguments } from "./flags.ts";
 import type { Host } from "./host.ts";
 import { writeLastMessage } from "./last-message.ts";
-import { createPresence, type PresentRun } from "./presence.ts";
+import type { PresentRun } from "./presence.ts";
 import { createRedaction, type Redaction } from "./redaction.ts";
 import { runCommand } from "./run-command.ts";
 import { createRunSummary, type RunSummary } from "./run-summary.ts";
 import { createStderr, type Stderr } from "./sinks/stderr.ts";
 import { createWriter, type Writer } from "./sinks/writer.ts";
-import { type Run, startRun } from "./start.ts";
+import type { Run } from "./start.ts";
 
 /** What every part of a run reports to. */
 export type Console = {
@@ -86,7 +86,10 @@ async function run(
 async function start(invocation: RunInvocation, host: Host, console: Console): Promise<PresentRun> {
   if (host.handed !== undefined)
     return (await import("./resident.ts")).startResident(invocation, host, console);
+  // Most of the program is loaded here, so that what needs no run answers at once.
+  const { startRun } = await import("./start.ts");
   const run = await startRun(invocation, host, console);
+  const { createPresence } = await import("./presence.ts");
   const presence = createPresence({ run, host, console });
   presence.openSoon();
   return { run, presence };

@@ -3,10 +3,7 @@ import { resolve } from "node:path";
 import { StartupError } from "./contract/errors.ts";
 import type { Flags } from "./flags-options.ts";
 import { goBack, type LeftBranch } from "./session/branch-summary.ts";
-import { findSession, latestSession } from "./session/session-index.ts";
 import type { SessionStore } from "./session/store.ts";
-import { forkSession } from "./session/store-fork.ts";
-import { openSession } from "./session/store-open.ts";
 
 export type OpenStoreOptions = {
   /** Where sessions are kept. */
@@ -18,21 +15,31 @@ export type OpenStoreOptions = {
 };
 
 /** Opens the session that `--continue`, `--resume` or `--fork` names; undefined when the run starts a new one. */
-export function openStore(
+export async function openStore(
   flags: Flags,
   { folder, cwd, pid, warn }: OpenStoreOptions,
-): SessionStore | undefined {
+): Promise<SessionStore | undefined> {
+  const { fork, resume, repair } = flags;
   const persist = !flags.noSession;
-  if (flags.fork !== undefined) {
-    const source = findSession(folder, flags.fork);
+  if (fork !== undefined) {
+    const { forkSession } = await import("./session/store-fork.ts");
+    const source = (await sessionIndex()).findSession(folder, fork);
     return forkSession({ source, folder, pid, persist, warn, ...(flags.cwd === undefined ? {} : { cwd }) });
   }
-  const path = flags.resume === undefined ? continued(flags, folder, cwd) : findSession(folder, flags.resume);
-  return path === undefined ? undefined : openSession({ path, pid, persist, repair: flags.repair, warn });
+  if (resume === undefined && !flags.continue) return undefined;
+  const { openSession } = await import("./session/store-open.ts");
+  const path =
+    resume === undefined ? await continued(folder, cwd) : (await sessionIndex()).findSession(folder, resume);
+  return openSession({ path, pid, persist, repair, warn });
 }
 
-function continued(flags: Flags, folder: string, cwd: string): string | undefined {
-  if (!flags.continue) return undefined;
+/** A run that starts a new session needs nothing that reads others. */
+function sessionIndex() {
+  return import("./session/session-index.ts");
+}
+
+async function continued(folder: string, cwd: string): Promise<string> {
+  const { latestSession } = await sessionIndex();
   const path = latestSession(folder, cwd);
   if (path === undefined)
     throw new StartupError(

@@ -89,7 +89,7 @@ export async function startRun(
         signal: host.signal,
         warn,
       })));
-  const opened = openStore(flags, { folder, cwd: startFolder, pid: host.pid, warn });
+  const opened = await openStore(flags, { folder, cwd: startFolder, pid: host.pid, warn });
   const undo: (() => void | Promise<void>)[] = [() => opened?.close()];
   try {
     const left = opened && leftBranch(opened, flags);

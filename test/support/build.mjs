@@ -12,6 +12,19 @@ import {
 import { resolve } from "node:path";
 import { ensureInstalled, root, run } from "./ensure-installed.mjs";
 
+/** Files that hold what these modules import, and are loaded at once. */
+const lateFiles = [
+  [
+    "run",
+    "start.ts",
+    "presence.ts",
+    "providers/sse.ts",
+    "providers/request-fetch.ts",
+    "providers/tool-call-ids.ts",
+  ],
+  ["shell", "tools/shell.ts", "tools/output-buffer.ts", "tools/live-updates.ts"],
+];
+
 ensureInstalled();
 const target = resolve(root, process.env.BASE_CONTEXT_DIST ?? "dist");
 const fresh = `${target}.new-${process.pid}`;
@@ -34,6 +47,7 @@ if (process.exitCode === 0) {
 
 async function bundle() {
   const { build } = await import("rolldown");
+  const imports = watchImports();
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   const common = {
     cwd: root,
@@ -41,13 +55,13 @@ async function bundle() {
     external: Object.keys({ ...dependencies, ...optionalDependencies }),
     moduleTypes: { ".md": "text", ".py": "text" },
     transform: { target: "node20", ...withoutNodeFetch() },
-    plugins: [{ name: "without-sdk-resources", transform: emptyResource }],
+    plugins: [{ name: "without-sdk-resources", transform: emptyResource }, imports.plugin],
     logLevel: "warn",
   };
   // Names stay as they are: they are what a stack trace is read by.
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: true } };
-  // Node loads CommonJS in less than half the time of modules, and one file faster than twenty: whatever a start needs
-  // is in cli.js, all else in files that are loaded when they are used.
+  // Node loads CommonJS in less than half the time of modules, and one file faster than twenty: what every command needs
+  // is in cli.js, what every run needs besides in run.js, all else in files that are loaded when they are used.
   await build({
     ...common,
     input: { cli: "src/cli.ts" },
@@ -60,8 +74,8 @@ async function bundle() {
       plugins: [{ name: "late-builtins", renderChunk: requireLate }],
       codeSplitting: {
         groups: [
-          { name: "start", tags: ["$initial"] },
-          { name: "start", test: /rolldown[\\/]runtime/ },
+          { name: "cli", tags: ["$initial"] },
+          ...lateFiles.map(([name, ...roots]) => ({ name, test: (id) => imports.reach(roots, id) })),
         ],
       },
     },
@@ -73,6 +87,24 @@ async function bundle() {
     input: { index: "src/index.ts" },
     output: { dir: fresh, format: "esm", entryFileNames: "[name].mjs" },
   });
+}
+
+/** Learns which modules import which, not counting what is loaded late. */
+function watchImports() {
+  const imported = new Map();
+  const reached = new Map();
+  const reachable = (roots) => {
+    const found = new Set(roots.map((file) => `${root}src/${file}`));
+    for (const id of found) for (const next of imported.get(id) ?? []) found.add(next);
+    return found;
+  };
+  return {
+    plugin: { name: "imports", moduleParsed: ({ id, importedIds }) => void imported.set(id, importedIds) },
+    reach(roots, id) {
+      if (!reached.has(roots)) reached.set(roots, reachable(roots));
+      return reached.get(roots).has(id);
+    },
+  };
 }
 
 /** Keeps the SDKs from touching what loads Node's own fetch and its streams: requests go out through node:http. */
