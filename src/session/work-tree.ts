@@ -27,7 +27,7 @@ export type WorkTree = {
   readonly ignored: string;
 };
 
-/** How many files outside of git, or ignored by it, are looked at. */
+/** How many files are looked at: outside of git, of those that differ from the commit, and of those that git ignores. */
 const maxFiles = 20_000;
 
 /** Looks at the work tree. Undefined when it is too large, or git fails on it. */
@@ -39,7 +39,7 @@ export async function readWorkTree(sources: WorkTreeSources): Promise<WorkTree |
     return scan.complete ? { root: cwd, files: scan.files, ignored: "" } : undefined;
   }
   const git = await readGitState(root, runGit);
-  if (git === undefined) return undefined;
+  if (git === undefined || git.changes.size > maxFiles) return undefined;
   const files = new Map<string, string>();
   for (const path of git.changes.keys()) {
     for (const [name, print] of prints(root, path, own)) files.set(name, print);

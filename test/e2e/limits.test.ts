@@ -163,6 +163,11 @@ test("a prompt that a limit leaves no room for is named, and not made up for by 
   const { status, stderr } = await run(args);
   expect([status, server.requests.length]).toEqual([4, 1]);
   expect(stderr).toContain("stopped: the limit of 1 turn");
+  const { lines } = await run(["--mode", "json", ...args]);
+  expect(lines.filter(({ type }) => type === "agent_end").map(({ messages }) => messages.length)).toEqual([
+    3, 1,
+  ]);
+  expect(ownMessages(lines).at(-1)).toEqual({ customType: "limit", name: "turns" });
 });
 
 test("a summary of the conversation counts", async () => {
