@@ -14,6 +14,7 @@ import { ensureInstalled, root, run } from "./ensure-installed.mjs";
 
 /** Files that hold what these modules import, and are loaded at once. */
 const lateFiles = [
+  ["sessions", "run-lifecycle-command.ts", "session-folder.ts", "commands/list.ts"],
   [
     "run",
     "start.ts",
