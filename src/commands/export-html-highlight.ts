@@ -29,8 +29,8 @@ import { escapeHtml, type Html, readable } from "./export-html-escape.ts";
 /** Colours code. `language` is a language's name, an alias of one, or a file's ending; others stay plain. */
 export type Highlight = (code: string, language: string | undefined) => Html;
 
-/** Makes a highlighter for one page, which knows the common languages. */
-export function createHighlight(): Highlight {
+/** Makes a highlighter for one page, which knows the common languages. What is more than `maxPageLength` stays plain. */
+export function createHighlight(maxPageLength = defaultPageLength): Highlight {
   let left = maxPageLength;
   const engine = hljs.newInstance();
   for (const [name, language] of Object.entries(languages)) engine.registerLanguage(name, language);
@@ -50,7 +50,7 @@ export function languageOf(path: string): string | undefined {
 
 /** Colouring takes some seconds for a million characters, and makes them three times as long. */
 const maxLength = 100_000;
-const maxPageLength = 2_000_000;
+const defaultPageLength = 2_000_000;
 
 const languages = {
   bash,
