@@ -2,6 +2,7 @@ import { errorMessage, StartupError } from "./contract/errors.ts";
 import type { RunFailure, RunOutcome } from "./contract/outcome.ts";
 import { exitStatus } from "./exit-status.ts";
 import { type Invocation, parseArguments } from "./flags.ts";
+import { keepHeapSmall } from "./heap.ts";
 import type { Host } from "./host.ts";
 import { writeLastMessage } from "./last-message.ts";
 import type { PresentRun } from "./presence.ts";
@@ -89,6 +90,7 @@ async function start(invocation: RunInvocation, host: Host, console: Console): P
   // Most of the program is loaded here, so that what needs no run answers at once.
   const { startRun } = await import("./start.ts");
   const run = await startRun(invocation, host, console);
+  keepHeapSmall();
   const { createPresence } = await import("./presence.ts");
   const presence = createPresence({ run, host, console });
   presence.openSoon();

@@ -10,6 +10,7 @@ import {
 } from "../contract/messages.ts";
 import type { Model, ProviderEvent, TokenCounts } from "../contract/provider.ts";
 import { type ParsedArguments, parseArguments } from "./arguments.ts";
+import { createGrowingText, type GrowingText } from "./growing-text.ts";
 import { createTextGate, type TextGate } from "./text-gate.ts";
 
 /** A tool call of a reply: the block, and why it cannot run when its arguments did not parse. */
@@ -51,8 +52,8 @@ type OpenBlock = {
   readonly contentIndex: number;
   readonly block: AssistantContent;
   readonly gate: TextGate;
-  /** The arguments' JSON text of a tool call. */
-  raw: string;
+  /** What its deltas add up to; of a tool call, the arguments' JSON text. */
+  readonly text: GrowingText;
 };
 
 /** Starts a message. Nothing is told before the first event (or `finish`) arrives. */
@@ -70,7 +71,12 @@ export function createAccumulator(options: AccumulatorOptions): Accumulator {
 
   function openBlock(index: number, block: AssistantContent): void {
     const contentIndex = message.content.push(block) - 1;
-    open.set(index, { contentIndex, block, gate: createTextGate(options.secrets), raw: "" });
+    open.set(index, {
+      contentIndex,
+      block,
+      gate: createTextGate(options.secrets),
+      text: createGrowingText(),
+    });
     options.emit({ type: startEvents[block.type], contentIndex, partial: message });
   }
 
@@ -82,9 +88,9 @@ export function createAccumulator(options: AccumulatorOptions): Accumulator {
   function grow(target: OpenBlock, delta: string): void {
     if (delta === "") return;
     const { block, contentIndex } = target;
-    if (block.type === "text") block.text += delta;
-    else if (block.type === "thinking") block.thinking += delta;
-    else target.raw += delta;
+    target.text.append(delta);
+    if (block.type === "text") block.text = target.text.whole();
+    else if (block.type === "thinking") block.thinking = target.text.whole();
     options.emit({ type: deltaEvents[block.type], contentIndex, delta, partial: message });
   }
 
@@ -103,8 +109,8 @@ export function createAccumulator(options: AccumulatorOptions): Accumulator {
         return;
       case "toolCall": {
         const parsed: ParsedArguments = complete
-          ? parseArguments(target.raw)
-          : { ok: false, raw: target.raw, problem: "the call was cut off" };
+          ? parseArguments(target.text.whole())
+          : { ok: false, raw: target.text.whole(), problem: "the call was cut off" };
         if (parsed.ok) block.arguments = parsed.value;
         calls.push({ call: block, arguments: parsed });
         options.emit({ type: "toolcall_end", contentIndex, toolCall: block, partial: message });
