@@ -30,7 +30,7 @@ export type View = (lines: AsyncIterable<string>) => Promise<void>;
  */
 export async function attachCommand(options: AttachOptions, view: View): Promise<number> {
   const { signal, warn } = options;
-  const run = findRun(options.runs, options.id);
+  const run = await findRun(options.runs, options.id, signal);
   if (!run.isLive && !run.record.resident) throw nothingKept(run);
   if (run.record.resident && !options.fromNow) await view(keptLines(run, options));
   else if (run.isLive) await view(liveLines(run, options));

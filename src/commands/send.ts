@@ -22,7 +22,7 @@ const answerMs = 600_000;
  */
 export async function sendCommand({ runs, id, message, when, signal }: SendOptions): Promise<number> {
   if (message.trim() === "") throw new StartupError("the message is empty; say something to the run");
-  const run = findRun(runs, id);
+  const run = await findRun(runs, id, signal);
   if (!run.isLive) throw hasEnded(run.record.id);
   const connection = await connectRun(run, { signal });
   const leave = () => connection.close();

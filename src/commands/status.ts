@@ -42,7 +42,7 @@ export async function statusCommand(options: StatusOptions, write: (text: string
 async function find({ runs, sessions, id, signal }: StatusOptions): Promise<Status> {
   let run: RunEntry;
   try {
-    run = findRun(runs, id);
+    run = await findRun(runs, id, signal);
   } catch (error) {
     return savedStatus(sessions(), id, error);
   }

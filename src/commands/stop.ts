@@ -30,7 +30,7 @@ const killedStatus = 137;
  * when it does not end. Throws a StartupError when there is no such run or it cannot be signalled.
  */
 export async function stopCommand({ runs, id, force, signal, warn }: StopOptions): Promise<number> {
-  const run = findRun(runs, id);
+  const run = await findRun(runs, id, signal);
   if (!isProcessAlive(run.record)) {
     warn(`the run ${run.record.id} has ended already`);
     return 0;

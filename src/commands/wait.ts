@@ -14,7 +14,7 @@ export type WaitOptions = {
 
 /** Waits until a run has ended; gives the run's own exit status. Throws a StartupError when there is no such run. */
 export async function waitCommand({ runs, id, signal, warn }: WaitOptions): Promise<number> {
-  const run = findRun(runs, id);
+  const run = await findRun(runs, id, signal);
   return statusOf((await waitForEnd(run, { signal })) ?? run, warn);
 }
 

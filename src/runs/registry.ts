@@ -48,7 +48,7 @@ export function isProcessAlive({ process, psStart: start }: RunRecord): boolean 
 }
 
 /** The ids of the runs of a folder that may hold other things too. */
-export function runIds(runs: string): string[] {
+function runIds(runs: string): string[] {
   try {
     return readdirSync(runs).filter(isRunId);
   } catch (error) {

@@ -1,28 +1,38 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { StartupError } from "../contract/errors.ts";
-import { listRuns, type RunEntry, readRun, runIds } from "./registry.ts";
+import { listRuns, type RunEntry, readRun } from "./registry.ts";
 import { isRunId } from "./run-folder.ts";
+
+/** A run tells its id a moment before it can be found: how long to look for it, in milliseconds. */
+const graceMs = 300;
+const pollMs = 15;
 
 /**
  * The run that an id, the unique beginning of one (4 characters or more), or a name means. Of several runs of one name
- * the one that is going on is meant. Throws a StartupError that lists what there is when there is none, or more than
- * one.
+ * the one that is going on is meant. Rejects with a StartupError that lists what there is when there is none, or more
+ * than one, and when it is aborted.
  */
-export function findRun(runs: string, target: string): RunEntry {
+export async function findRun(runs: string, target: string, signal: AbortSignal): Promise<RunEntry> {
+  const deadline = performance.now() + (isRunId(target) ? graceMs : 0);
+  for (;;) {
+    const found = matching(runs, target);
+    const [only, ...others] = found;
+    if (others.length > 0) throw ambiguous(target, found);
+    if (only !== undefined) return only;
+    if (performance.now() >= deadline) throw unknown(target, listRuns(runs));
+    await sleep(pollMs, undefined, { signal });
+  }
+}
+
+function matching(runs: string, target: string): RunEntry[] {
   const exact = isRunId(target) ? readRun(join(runs, target)) : undefined;
-  if (exact !== undefined) return exact;
-  const byId = isRunId(target)
-    ? runIds(runs).flatMap((id) => (id.startsWith(target) ? (readRun(join(runs, id)) ?? []) : []))
-    : [];
-  const byName = listRuns(runs).filter(({ record }) => record.name === target);
+  if (exact !== undefined) return [exact];
+  const all = listRuns(runs);
+  const byName = all.filter(({ record }) => record.name === target);
   const live = byName.filter(({ isLive }) => isLive);
-  const found = [
-    ...new Map([...byId, ...(live.length > 0 ? live : byName)].map((run) => [run.folder, run])).values(),
-  ];
-  const [only, ...others] = found;
-  if (only === undefined) throw unknown(target, listRuns(runs));
-  if (others.length > 0) throw ambiguous(target, found);
-  return only;
+  const named = new Set(live.length > 0 ? live : byName);
+  return all.filter((run) => named.has(run) || (isRunId(target) && run.record.id.startsWith(target)));
 }
 
 const maxListed = 10;

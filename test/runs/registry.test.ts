@@ -214,31 +214,45 @@ describe("pruning", () => {
 });
 
 describe("a target", () => {
-  test("is an id, the unique beginning of one, or a name", () => {
+  const find = async (target: string) =>
+    (await findRun(runs, target, new AbortController().signal)).record.id;
+
+  test("is an id, the unique beginning of one, or a name", async () => {
     register("aaaa1111", { name: "one" });
     register("aaaa2222", { name: "two" });
-    const found = (target: string) => findRun(runs, target).record.id;
-    expect(["aaaa1111", "aaaa2", "two"].map(found)).toEqual(["aaaa1111", "aaaa2222", "aaaa2222"]);
-    expect(() => found("aaaa")).toThrow(/"aaaa" means more than one run: aaaa\d{4} \(\w+\), aaaa\d{4}/);
-    expect(() => found("aaa")).toThrow('no run has the id or name "aaa" (running: ');
-    expect(() => found("../../etc")).toThrow("no run has the id or name");
+    expect(await Promise.all(["aaaa1111", "aaaa2", "two"].map(find))).toEqual([
+      "aaaa1111",
+      "aaaa2222",
+      "aaaa2222",
+    ]);
+    await expect(find("aaaa")).rejects.toThrow(
+      /"aaaa" means more than one run: aaaa\d{4} \(\w+\), aaaa\d{4}/,
+    );
+    await expect(find("aaa")).rejects.toThrow('no run has the id or name "aaa" (running: ');
+    await expect(find("../../etc")).rejects.toThrow("no run has the id or name");
   });
 
-  test("of one name means the run that goes on, else is ambiguous", () => {
+  test("of one name means the run that goes on, else is ambiguous", async () => {
     register("aaaa1111", { name: "same" });
     bury("aaaa1111");
     register("bbbb2222", { name: "same" });
-    expect(findRun(runs, "same").record.id).toBe("bbbb2222");
+    expect(await find("same")).toBe("bbbb2222");
     bury("bbbb2222");
-    expect(() => findRun(runs, "same")).toThrow("more than one run");
-    expect(() => findRun(runs, "other")).toThrow("none is running, ended: ");
+    await expect(find("same")).rejects.toThrow("more than one run");
+    await expect(find("other")).rejects.toThrow("none is running, ended: ");
   });
 
-  test("lists no more than ten candidates", () => {
+  test("lists no more than ten candidates", async () => {
     for (let index = 10; index < 25; index++) register(`aaaa00${index}`);
-    expect(() => findRun(runs, "aaaa")).toThrow(/(aaaa00\d\d, ){9}aaaa00\d\d and 5 more/);
+    await expect(find("aaaa")).rejects.toThrow(/(aaaa00\d\d, ){9}aaaa00\d\d and 5 more/);
     rmSync(runs, { recursive: true });
-    expect(() => findRun(runs, "aaaa")).toThrow("(there is none)");
+    await expect(find("aaaa")).rejects.toThrow("(there is none)");
+  });
+
+  test("that is an id is awaited for a moment: a run tells it before it can be found", async () => {
+    const found = find("aaaa1111");
+    register("aaaa1111");
+    expect(await found).toBe("aaaa1111");
   });
 });
 
