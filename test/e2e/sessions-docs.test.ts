@@ -8,7 +8,7 @@ import { cliPath } from "../support/run-cli.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-describe.each(["sessions.md", "export.md", "compaction.md"])("docs/%s", (page) => {
+describe.each(["sessions.md", "export.md", "compaction.md", "lifecycle.md"])("docs/%s", (page) => {
   const text = readFileSync(join(root, "docs", page), "utf8");
   const commands = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = ""]) => block);
 
