@@ -27,14 +27,16 @@ async function* limit(reply: Reply): AsyncGenerator<ProviderEvent, void, undefin
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     const name = request.model.provider;
+    const toIdleError = () => tooSlow(name, "idleMs", timeouts);
     let result = await wait.next(timeouts.firstEventMs, () => tooSlow(name, "firstEventMs", timeouts));
     while (!result.done) {
       yield result.value;
       signal.throwIfAborted();
-      result = await wait.next(timeouts.idleMs, () => tooSlow(name, "idleMs", timeouts));
+      result = await wait.next(timeouts.idleMs, toIdleError);
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
+    wait.end();
     // Not awaited: a provider that hangs would hang this one too.
     events.return().catch(() => undefined);
   }
@@ -45,6 +47,8 @@ type Wait = {
   next(limitMs: number, toError: () => ProviderError): Promise<IteratorResult<ProviderEvent, void>>;
   /** Aborts the request and rejects what waits for it. */
   interrupt(reason: unknown): void;
+  /** Stops the clock. */
+  end(): void;
 };
 
 function createWait(events: AsyncGenerator<ProviderEvent, void>, abort: (reason: unknown) => void): Wait {
@@ -53,20 +57,39 @@ function createWait(events: AsyncGenerator<ProviderEvent, void>, abort: (reason:
     reject?.(reason);
     abort(reason);
   };
+  // One timer serves all events: to make one for each costs as much as to read it.
+  let timer: NodeJS.Timeout | undefined;
+  let timerMs: number | undefined;
+  let error: () => ProviderError;
+  const onTimer = () => {
+    if (reject !== undefined) interrupt(error());
+  };
+  const startClock = (limitMs: number) => {
+    if (timerMs === limitMs) {
+      timer?.refresh();
+      return;
+    }
+    clearTimeout(timer);
+    timerMs = limitMs;
+    timer = setTimeout(onTimer, Math.min(limitMs, maxTimerMs));
+  };
   return {
     interrupt,
-    async next(limitMs, toError) {
-      const timer = setTimeout(() => interrupt(toError()), Math.min(limitMs, maxTimerMs));
-      try {
-        return await new Promise((resolve, rejectThis) => {
-          reject = rejectThis;
-          events.next().then(resolve, rejectThis);
-        });
-      } finally {
-        clearTimeout(timer);
-        reject = undefined;
-      }
+    next(limitMs, toError) {
+      error = toError;
+      startClock(limitMs);
+      return new Promise((resolve, rejectThis) => {
+        reject = rejectThis;
+        const settled = <T>(settle: (value: T) => void) => {
+          return (value: T) => {
+            reject = undefined;
+            settle(value);
+          };
+        };
+        events.next().then(settled(resolve), settled(rejectThis));
+      });
     },
+    end: () => clearTimeout(timer),
   };
 }
 
