@@ -72,10 +72,9 @@ function createRegistered(registration: Registration, options: PresenceOptions):
   }
 
   async function listen(record: RunRecord): Promise<void> {
-    const service = await run.service();
     const { openControlServer } = await import("./runs/control-server.ts");
-    const connect = (send: (response: RpcResponse) => void): RpcHandler =>
-      service.connect((response) => send(redactValue(response, redact)));
+    const connect = async (send: (response: RpcResponse) => void): Promise<RpcHandler> =>
+      (await run.service()).connect((response) => send(redactValue(response, redact)));
     const opened = await openControlServer({ socket: record.socket, connect, watch });
     if (isClosed) opened.close();
     else server = opened;
@@ -105,7 +104,7 @@ function createRegistered(registration: Registration, options: PresenceOptions):
 }
 
 /** How long a start is left alone, in milliseconds. */
-const quietMs = 25;
+const quietMs = 100;
 
 /** Of a run that could not be registration. */
 const absent: Presence = {

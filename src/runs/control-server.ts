@@ -9,8 +9,8 @@ import { type CommandLine, readCommandLines } from "./rpc-lines.ts";
 export type ControlServerOptions = {
   /** The path of the Unix socket, in a folder that is the user's alone. */
   readonly socket: string;
-  /** Answers one client. */
-  readonly connect: (send: (response: RpcResponse) => void) => RpcHandler;
+  /** Answers one client; what that takes may be loaded with the first. */
+  readonly connect: (send: (response: RpcResponse) => void) => Promise<RpcHandler>;
   /**
    * Makes what a client that attaches sees: a sink that writes there, and has told the header and what is said at this
    * moment.
@@ -86,8 +86,8 @@ async function serve(client: Client, { connect, watch, isClosed }: ServeOptions)
     else if (socket.writable) socket.write(text);
   };
   const send = (response: object) => write(`${JSON.stringify(response)}\n`);
-  const handler = connect(send);
   try {
+    const handler = await connect(send);
     const incoming = socket.iterator({ destroyOnReturn: false });
     for await (const line of readCommandLines(incoming, maxCommandBytes)) {
       if (isClosed()) return;

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
+import { checkStream } from "../support/grammar.ts";
 import {
   type BackgroundRun,
   callThenAnswer,
@@ -116,6 +117,42 @@ describe("a run that goes on", () => {
     await eventually(() => !isAlive(tool));
     expect((await bench.runBare(["wait", run.id])).status).toBe(137);
     expect(await list(bench, "--all")).toMatchObject([{ id: run.id, state: "exited", exitStatus: 137 }]);
+  });
+});
+
+describe("stop works in every phase of a run:", () => {
+  const silent: Script = { waitMs: 60_000 };
+  test.each<[string, Script[], string[], (run: BackgroundRun, bench: Bench) => unknown]>([
+    ["right after the header", [silent], ["hi"], () => true],
+    ["before the first byte of a reply", [silent], ["hi"], (_, { server }) => server.requests.length > 0],
+    ["in a message", [hanging], ["hi"], ({ stdout }) => stdout().includes('"delta":"Hel"')],
+    [
+      "before another attempt",
+      [{ status: 500 }],
+      ["hi"],
+      ({ stdout }) => stdout().includes("auto_retry_start"),
+    ],
+    [
+      "in a compaction",
+      [chatReply({ text: "Done." }), silent],
+      ["hi", "/compact"],
+      ({ stdout }) => stdout().includes("compaction_start"),
+    ],
+    [
+      "with messages queued",
+      [hanging],
+      ["hi", "never said"],
+      async (run, { runBare }) => (await runBare(["send", run.id, "nor this"])).status === 0,
+    ],
+  ])("%s", async (_, script, args, isThere) => {
+    const { bench, run } = await start(script, args);
+    await eventually(() => isThere(run, bench));
+    const stopped = await bench.runBare(["stop", run.id]);
+    expect([stopped.status, stopped.stderr]).toEqual([0, ""]);
+    expect(await run.exited).toEqual({ status: 143, signal: null });
+    const lines = run.stdout().trimEnd().split("\n");
+    expect(checkStream(lines.map((line) => JSON.parse(line)))).toEqual([]);
+    expect((await bench.runBare(["wait", run.id])).status).toBe(143);
   });
 });
 

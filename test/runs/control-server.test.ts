@@ -33,7 +33,7 @@ afterEach(() => {
 async function open(): Promise<ControlServer> {
   server = await openControlServer({
     socket: path,
-    connect: (send) => ({
+    connect: async (send) => ({
       async handle(line) {
         const parsed = parseCommand(line);
         if (!parsed.ok) send(parsed.failure);
@@ -193,7 +193,7 @@ test("neither the server nor its clients keep a process alive", async () => {
     import { connect } from "node:net";
     const nothing = { handle: async () => {}, refuse() {}, idle: async () => {} };
     const watch = () => ({ header() {}, emit() {} });
-    await openControlServer({ socket: process.argv[2], connect: () => nothing, watch });
+    await openControlServer({ socket: process.argv[2], connect: async () => nothing, watch });
     const client = connect(process.argv[2], () => client.write('{"type":"attach"}\\n'));
     client.once("data", () => { client.unref(); console.log("attached"); });
   `;

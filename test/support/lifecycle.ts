@@ -77,10 +77,13 @@ export function callThenAnswer(command: string, text = "done"): Script {
 }
 
 /** Waits until something is so, and gives what it is. */
-export async function eventually<T>(look: () => T | undefined | false, timeoutMs = 15_000): Promise<T> {
+export async function eventually<T>(
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  timeoutMs = 15_000,
+): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const seen = look();
+    const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
     if (Date.now() > deadline) throw new Error(`it did not happen within ${timeoutMs} ms: ${look}`);
     await sleep(20);
