@@ -10,6 +10,7 @@ import type { ProviderFetch } from "./providers/adapter.ts";
 import { openCatalog } from "./providers/catalog.ts";
 import { credentialEnvNames, isBuiltIn } from "./providers/endpoints.ts";
 import { createFetch } from "./providers/fetch.ts";
+import { passOn } from "./providers/pass-on.ts";
 import { isSecret } from "./providers/redact.ts";
 import { createProvider, type ProviderDeps } from "./providers/registry.ts";
 import { type ChosenModel, chooseModel, type ModelRequest } from "./providers/resolve.ts";
@@ -115,9 +116,10 @@ async function choose({ flags, host, home, settings, saved, warn }: PickModelOpt
 function lazyProvider(model: Model, deps: ProviderDeps): Provider {
   let loading: Promise<Provider> | undefined;
   return {
-    async *stream(request, signal) {
-      loading ??= createProvider(model, deps);
-      yield* (await loading).stream(request, signal);
-    },
+    stream: (request, signal) =>
+      passOn(async () => {
+        loading ??= createProvider(model, deps);
+        return (await loading).stream(request, signal);
+      }),
   };
 }

@@ -13,10 +13,10 @@ import { toWellFormedJson } from "./well-formed.ts";
 
 /** Speaks the Messages API of Anthropic and of those who copy it. */
 export const createAnthropicMessages: CreateAdapter = (deps) =>
-  toProvider(async function* (request, signal) {
+  toProvider(async (request, signal) => {
     const { provider } = request.model;
     const response = await send(deps, request, signal);
-    yield* toDeltas(readServerEvents(response, provider), provider);
+    return toDeltas(readServerEvents(response, provider), provider);
   });
 
 function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal): Promise<Response> {

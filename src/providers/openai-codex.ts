@@ -10,7 +10,7 @@ import { readServerEvents } from "./sse.ts";
 
 /** Speaks the Responses API of the Codex subscription: other credentials and headers, the same events. */
 export const createOpenAICodex: CreateAdapter = ({ credentials, fetch }) =>
-  toProvider(async function* (request, signal) {
+  toProvider(async (request, signal) => {
     const { model } = request;
     const { apiKey } = credentials;
     const headers = toHeaders(credentials, request);
@@ -20,7 +20,7 @@ export const createOpenAICodex: CreateAdapter = ({ credentials, fetch }) =>
       { model, path: "/responses", apiKey, headers, body },
       signal,
     );
-    yield* toDeltas(readServerEvents(response, model.provider), model.provider);
+    return toDeltas(readServerEvents(response, model.provider), model.provider);
   });
 
 /** Throws a ProviderError of kind `auth` when the token has expired: there is no point in asking. */

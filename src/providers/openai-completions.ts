@@ -7,7 +7,7 @@ import { readServerEvents } from "./sse.ts";
 
 /** Speaks the Chat Completions API of OpenAI and of the many servers that copy it. */
 export const createOpenAICompletions: CreateAdapter = ({ credentials, fetch }) =>
-  toProvider(async function* (request, signal) {
+  toProvider(async (request, signal) => {
     const { model } = request;
     const own = new AbortController();
     const response = await sendOpenAIRequest(
@@ -16,5 +16,5 @@ export const createOpenAICompletions: CreateAdapter = ({ credentials, fetch }) =
       AbortSignal.any([signal, own.signal]),
     );
     const events = readServerEvents(response, model.provider);
-    yield* toDeltas(events, { provider: model.provider, abandon: () => own.abort() });
+    return toDeltas(events, { provider: model.provider, abandon: () => own.abort() });
   });

@@ -7,10 +7,10 @@ import { readServerEvents } from "./sse.ts";
 
 /** Speaks the Responses API of OpenAI and of those who copy it. */
 export const createOpenAIResponses: CreateAdapter = ({ credentials, fetch }) =>
-  toProvider(async function* (request, signal) {
+  toProvider(async (request, signal) => {
     const { model } = request;
     const { apiKey } = credentials;
     const body = toParams(request);
     const response = await sendOpenAIRequest(fetch, { model, path: "/responses", apiKey, body }, signal);
-    yield* toDeltas(readServerEvents(response, model.provider), model.provider);
+    return toDeltas(readServerEvents(response, model.provider), model.provider);
   });

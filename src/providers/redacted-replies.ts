@@ -1,5 +1,6 @@
 import { ProviderError } from "../contract/errors.ts";
 import type { Provider, ProviderEvent } from "../contract/provider.ts";
+import { passOn } from "./pass-on.ts";
 
 /**
  * A provider in whose replies no credential stands in what comes whole: names, ids, signatures, errors. The pieces of
@@ -7,13 +8,11 @@ import type { Provider, ProviderEvent } from "../contract/provider.ts";
  */
 export function withRedactedReplies(provider: Provider, redact: (text: string) => string): Provider {
   return {
-    async *stream(request, signal) {
-      try {
-        for await (const event of provider.stream(request, signal)) yield redactEvent(event, redact);
-      } catch (thrown) {
-        throw thrown instanceof ProviderError ? redactError(thrown, redact) : thrown;
-      }
-    },
+    stream: (request, signal) =>
+      passOn(() => provider.stream(request, signal), {
+        toEvent: (event) => redactEvent(event, redact),
+        toError: (thrown) => (thrown instanceof ProviderError ? redactError(thrown, redact) : thrown),
+      }),
   };
 }
 

@@ -33,7 +33,15 @@ export async function* readServerEvents(response: Response, provider: string): A
     if (first === "{" || first === "[") {
       yield { kind: "whole", data: await readWhole(start, chunks, provider) };
     } else {
-      yield* readEvents(start, chunks, provider);
+      const reader = createEventReader(provider);
+      for (let text: string | undefined = start; text !== undefined; text = await chunks.next()) {
+        for (const event of reader.take(text)) {
+          const step = toServerEvent(event, provider);
+          yield step;
+          if (step.kind === "done") return;
+        }
+      }
+      for (const event of reader.end()) yield toServerEvent(event, provider);
     }
     ended = chunks.ended();
   } finally {
@@ -114,7 +122,14 @@ async function readStart(chunks: TextChunks): Promise<string> {
   return start;
 }
 
-async function* readEvents(start: string, chunks: TextChunks, provider: string): AsyncGenerator<ServerEvent> {
+type EventReader = {
+  /** Takes the next piece of the stream; gives the events that end in it and say something. */
+  take(text: string): EventSourceMessage[];
+  /** Gives the event that the stream's end ends. Throws a ProviderError when there was no event at all. */
+  end(): EventSourceMessage[];
+};
+
+function createEventReader(provider: string): EventReader {
   const pending: EventSourceMessage[] = [];
   const parser = createParser({
     maxBufferSize: maxEventLength,
@@ -125,26 +140,20 @@ async function* readEvents(start: string, chunks: TextChunks, provider: string):
   });
   let unread = "";
   let sawEvent = false;
-  let text: string | undefined = start;
-  while (text !== undefined) {
-    parser.feed(text);
-    if (pending.length > 0) sawEvent = true;
-    if (!sawEvent && unread.length < maxPageLength) unread += text;
-    for (const event of pending.splice(0)) {
-      if (event.data.trim() === "") continue;
-      const step = toServerEvent(event, provider);
-      yield step;
-      if (step.kind === "done") return;
-    }
-    text = await chunks.next();
-  }
-  // Servers leave out the blank line behind their last event.
-  parser.feed("\n\n");
-  for (const event of pending.splice(0)) {
-    sawEvent = true;
-    yield toServerEvent(event, provider);
-  }
-  if (!sawEvent) refuseText(unread, provider);
+  return {
+    take(text) {
+      parser.feed(text);
+      if (pending.length > 0) sawEvent = true;
+      if (!sawEvent && unread.length < maxPageLength) unread += text;
+      return pending.splice(0).filter(({ data }) => data.trim() !== "");
+    },
+    end() {
+      // Servers leave out the blank line behind their last event.
+      parser.feed("\n\n");
+      if (!sawEvent && pending.length === 0) refuseText(unread, provider);
+      return pending;
+    },
+  };
 }
 
 function toServerEvent({ event, data }: EventSourceMessage, provider: string): ServerEvent {
