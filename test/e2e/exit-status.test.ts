@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { exitRules } from "../../src/exit-status.ts";
 import { chatReply } from "../support/chat-wire.ts";
@@ -118,6 +119,14 @@ const rows: readonly Row[] = [
     stderr: line("--session-dir"),
   },
   {
+    status: 3,
+    name: "gate not passed",
+    when: "a gate that failed",
+    script: [answer],
+    args: ["--autonomous-gate", "exit 7", "--autonomous-gate-retries", "1", "hi"],
+    stderr: /^(base-context: gate failed: exit 7 [^\n]*\n){2}$/,
+  },
+  {
     status: 4,
     name: "limit reached",
     when: "the same call with the same result six times",
@@ -195,6 +204,34 @@ describe.each(modes)("what bash does to stdout and files, in %s", (mode, options
     );
     expect({ stdout, stderr }).toEqual({ stdout: "141\n", stderr: "" });
   });
+});
+
+describe("a fault of the program itself is status 1, one line and a whole stream", () => {
+  test.each([
+    ["an exception that nobody caught", "throw new Error('it\\nbroke')"],
+    ["a rejection that nobody handled", "Promise.reject(new Error('it broke'))"],
+  ])("%s", async (_, fault) => {
+    const { run, workspace } = await createBench([hanging]);
+    const preload = workspace.homeFile("fault.cjs", `setTimeout(() => { ${fault} }, 1000);`);
+    const env = { NODE_OPTIONS: `--require ${preload}` };
+    const { status, stderr, lines } = await run(["--mode", "json", "hi"], { env });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: "base-context: it broke\n" });
+    expect(lines.at(-1)?.messages.at(-1)).toMatchObject({ stopReason: "aborted" });
+    const left = readdirSync(join(workspace.home, "sessions")).filter((name) => name.endsWith(".lock"));
+    expect(left).toEqual([]);
+    const { stderr: verbose } = await run(["--mode", "json", "--verbose", "hi"], { env });
+    expect(verbose).toMatch(/^ {4}at /m);
+  });
+});
+
+test("a current directory that is gone is status 2, but for what needs none", async () => {
+  const bench = await createBench([answer]);
+  const { stdout, stderr } = await runScript(
+    bench,
+    "mkdir gone; cd gone; rmdir ../gone; bc hi; echo $?; bc --version >/dev/null; echo $?",
+  );
+  expect(stdout).toBe("2\n0\n");
+  expect(stderr).toMatch(line("current directory"));
 });
 
 test("a status is the same whatever else stdout is", async () => {
