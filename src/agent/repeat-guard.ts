@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isJsonObject } from "../contract/json.ts";
 import type { ToolCall } from "../contract/messages.ts";
 import type { ToolResult } from "../contract/tool.ts";
 
@@ -22,7 +23,7 @@ export function createRepeatGuard(): RepeatGuard {
   let tooOften: string | undefined;
 
   function check(call: ToolCall, result: ToolResult): ToolResult {
-    const key = digest([call.name, call.arguments, result.content, result.isError]);
+    const key = digest([call.name, call.arguments, saidBy(result), result.isError]);
     if (!seen.has(key)) counts.clear();
     seen.add(key);
     const count = (counts.get(key) ?? 0) + 1;
@@ -39,6 +40,13 @@ export function createRepeatGuard(): RepeatGuard {
   }
 
   return { check, exceeded: () => tooOften, reset };
+}
+
+/** What a result says, but for the name of the file that the whole of it is in: each call has another one. */
+function saidBy({ content, details }: ToolResult): string {
+  const said = JSON.stringify(content);
+  const path = isJsonObject(details) ? details.fullOutputPath : undefined;
+  return typeof path === "string" ? said.replaceAll(JSON.stringify(path).slice(1, -1), "") : said;
 }
 
 function digest(value: unknown): string {

@@ -36,3 +36,15 @@ test("a result that is new starts the count anew", () => {
   }
   expect(guard.exceeded()).toBeUndefined();
 });
+
+test("the file that the whole output is in makes no result another one", () => {
+  const guard = createRepeatGuard();
+  for (let n = 0; n < 6; n++) {
+    const fullOutputPath = `/spill/bash-${n}.txt`;
+    guard.check(call("."), {
+      ...result(`the end (Whole output: ${fullOutputPath})`),
+      details: { fullOutputPath },
+    });
+  }
+  expect(guard.exceeded()).toBe("the call of ls gave the same result 6 times");
+});
