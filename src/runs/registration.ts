@@ -1,6 +1,6 @@
-import { existsSync, renameSync, rmSync, unlinkSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makePrivateFolder } from "../session/private-files.ts";
+import { errorCode, makePrivateFolder } from "../session/private-files.ts";
 import { identifyProcess } from "../session/process-identity.ts";
 import {
   isSame,
@@ -35,8 +35,7 @@ export type Registration = {
 /** Makes a run one that can be found. What an earlier run of the session left gives way. Throws the system's error. */
 export function registerRun({ runs, about, pid, runtimeFolder }: RegisterOptions): Registration {
   let folder = join(runs, about.id);
-  if (existsSync(folder)) clear(folder);
-  else makePrivateFolder(folder);
+  takeFolder(folder);
   let record: RunRecord = {
     ...about,
     process: identifyProcess(pid),
@@ -83,6 +82,17 @@ export function registerRun({ runs, about, pid, runtimeFolder }: RegisterOptions
       }
     },
   };
+}
+
+/** In as few steps as can be: this is part of a start. */
+function takeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, 0o700);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") clear(folder);
+    else if (errorCode(error) === "ENOENT") makePrivateFolder(folder);
+    else throw error;
+  }
 }
 
 /** Removes the files of an earlier run: whoever still reads one has it open. */

@@ -11,8 +11,15 @@ export type ProcessIdentity = {
   readonly bootId?: string;
 };
 
-/** What tells a process of this machine from every other. */
+let known: ProcessIdentity | undefined;
+
+/** What tells a living process of this machine from every other. Remembers the last one that it was asked for. */
 export function identifyProcess(pid: number): ProcessIdentity {
+  if (known?.pid !== pid) known = identify(pid);
+  return known;
+}
+
+function identify(pid: number): ProcessIdentity {
   const boot = bootId();
   const started = startTime(pid);
   return {
