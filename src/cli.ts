@@ -4,9 +4,9 @@ import { constants, devNull } from "node:os";
 import { errorMessage, StartupError } from "./contract/errors.ts";
 import type { AbortCause, SignalName } from "./contract/outcome.ts";
 import type { Host } from "./host.ts";
-import type { Stdin } from "./input.ts";
 import { main } from "./main.ts";
 import { channelVariable } from "./runs/channel.ts";
+import type { Stdin } from "./start/input.ts";
 import { killAllGroups } from "./tools/kill-all.ts";
 
 const signals: readonly SignalName[] = ["SIGHUP", "SIGINT", "SIGTERM"];
@@ -54,7 +54,7 @@ async function start(): Promise<number> {
   if (channel === undefined) return main(host);
   // It is meant for this process, and not for those that tools start.
   delete process.env[channelVariable];
-  return (await import("./resident.ts")).mainDetached(main, host, Number(channel));
+  return (await import("./serve/resident.ts")).mainDetached(main, host, Number(channel));
 }
 
 function abort(reason: AbortCause): void {

@@ -1,6 +1,6 @@
 import type { AbortCause } from "./contract/outcome.ts";
-import type { Stdin } from "./input.ts";
-import type { Handed } from "./resident.ts";
+import type { Handed } from "./serve/resident.ts";
+import type { Stdin } from "./start/input.ts";
 
 /** All of the process that the program touches, made by cli.ts. */
 export type Host = {

@@ -1,17 +1,17 @@
 import { errorMessage, StartupError } from "./contract/errors.ts";
 import type { RunFailure, RunOutcome } from "./contract/outcome.ts";
 import { exitStatus } from "./exit-status.ts";
-import { type Invocation, parseArguments } from "./flags.ts";
+import { type Invocation, parseArguments } from "./flags/flags.ts";
 import { keepHeapSmall } from "./heap.ts";
 import type { Host } from "./host.ts";
-import { writeLastMessage } from "./last-message.ts";
-import type { PresentRun } from "./presence.ts";
 import { createRedaction, type Redaction } from "./redaction.ts";
+import { writeLastMessage } from "./report/last-message.ts";
+import { createRunSummary, type RunSummary } from "./report/run-summary.ts";
 import { runCommand } from "./run-command.ts";
-import { createRunSummary, type RunSummary } from "./run-summary.ts";
+import type { PresentRun } from "./serve/presence.ts";
 import { createStderr, type Stderr } from "./sinks/stderr.ts";
 import { createWriter, type Writer } from "./sinks/writer.ts";
-import type { Run } from "./start.ts";
+import type { Run } from "./start/start-run.ts";
 
 /** What every part of a run reports to. */
 export type Console = {
@@ -41,7 +41,7 @@ export async function main(host: Host): Promise<number> {
     summary.begin(invocation);
     if (invocation.kind !== "run") status = await answer(invocation, host, console);
     else if (invocation.flags.resident && host.handed === undefined)
-      status = await (await import("./resident.ts")).launchResident(invocation, host, console);
+      status = await (await import("./serve/resident.ts")).launchResident(invocation, host, console);
     else outcome = await run(invocation, host, console, summary);
   } catch (error) {
     outcome = caught(error, host, console);
@@ -60,12 +60,12 @@ async function run(
   summary: RunSummary,
 ): Promise<RunOutcome> {
   if (invocation.flags.mode === "acp")
-    return (await import("./serve-acp.ts")).serveAcp(invocation, host, console);
+    return (await import("./serve/serve-acp.ts")).serveAcp(invocation, host, console);
   const { run: started, presence } = await start(invocation, host, console);
   await summary.follow(started);
   const failures: RunFailure[] = [];
   if (invocation.flags.mode === "rpc")
-    failures.push(...(await (await import("./serve-rpc.ts")).serveRpc(started, host, console)));
+    failures.push(...(await (await import("./serve/serve-rpc.ts")).serveRpc(started, host, console)));
   else await prompts(started, host, console);
   // What a client began is ended first; then there is no more to begin.
   while (started.conversation.active() !== undefined) await started.conversation.idle();
@@ -86,12 +86,12 @@ async function run(
 
 async function start(invocation: RunInvocation, host: Host, console: Console): Promise<PresentRun> {
   if (host.handed !== undefined)
-    return (await import("./resident.ts")).startResident(invocation, host, console);
+    return (await import("./serve/resident.ts")).startResident(invocation, host, console);
   // Most of the program is loaded here, so that what needs no run answers at once.
-  const { startRun } = await import("./start.ts");
+  const { startRun } = await import("./start/start-run.ts");
   const run = await startRun(invocation, host, console);
   keepHeapSmall();
-  const { createPresence } = await import("./presence.ts");
+  const { createPresence } = await import("./serve/presence.ts");
   const presence = createPresence({ run, host, console });
   presence.openSoon();
   return { run, presence };

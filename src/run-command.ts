@@ -1,5 +1,5 @@
 import { homeFolder } from "./config/paths.ts";
-import type { Invocation } from "./flags.ts";
+import type { Invocation } from "./flags/flags.ts";
 import type { Host } from "./host.ts";
 import type { Console } from "./main.ts";
 

@@ -1,5 +1,5 @@
 import { homeFolder, homePaths } from "./config/paths.ts";
-import type { LifecycleInvocation } from "./flags-lifecycle-commands.ts";
+import type { LifecycleInvocation } from "./flags/lifecycle-commands.ts";
 import type { Host } from "./host.ts";
 import type { Console } from "./main.ts";
 import { sessionFolder } from "./session-folder.ts";
@@ -32,7 +32,7 @@ export async function runLifecycleCommand(
     case "attach": {
       const { id, fromNow, deltas, mode = host.stdout.isTerminal ? "text" : "json" } = invocation;
       const { attachCommand } = await import("./commands/attach.ts");
-      const { createView } = await import("./attach-view.ts");
+      const { createView } = await import("./serve/attach-view.ts");
       return attachCommand({ runs, id, fromNow, signal, warn }, createView({ mode, deltas }, host, console));
     }
     case "send":

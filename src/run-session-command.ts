@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { SessionCommandInvocation } from "./flags-session-commands.ts";
+import type { SessionCommandInvocation } from "./flags/session-commands.ts";
 import type { Host } from "./host.ts";
 import type { Console } from "./main.ts";
 import { sessionFolder } from "./session-folder.ts";

@@ -83,8 +83,8 @@ test("nothing that a start imports loads zod or an SDK", () => {
     }
   };
   visit("cli.ts");
-  visit("start.ts");
-  visit("presence.ts");
+  visit("start/start-run.ts");
+  visit("serve/presence.ts");
   expect(loaded.filter((line) => /loads (zod|openai|@anthropic|execa)/.test(line))).toEqual([]);
 });
 

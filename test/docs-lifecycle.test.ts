@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { lifecycleCommands } from "../src/flags-lifecycle-commands.ts";
+import { lifecycleCommands } from "../src/flags/lifecycle-commands.ts";
 import { runPaths } from "../src/runs/run-folder.ts";
 
 const text = readFileSync(new URL("../docs/lifecycle.md", import.meta.url), "utf8");

@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { streamLineSchema } from "../../src/contract/schema.ts";
-import { autonomousGroup } from "../../src/flags-autonomous.ts";
+import { autonomousGroup } from "../../src/flags/autonomous.ts";
 import { anthropicReply } from "../support/anthropic-wire.ts";
 import type { Script } from "../support/provider-server.ts";
 import { cliPath } from "../support/run-cli.ts";

@@ -17,8 +17,8 @@ const lateFiles = [
   ["sessions", "run-lifecycle-command.ts", "session-folder.ts", "commands/list.ts"],
   [
     "run",
-    "start.ts",
-    "presence.ts",
+    "start/start-run.ts",
+    "serve/presence.ts",
     "providers/sse.ts",
     "providers/request-fetch.ts",
     "providers/tool-call-ids.ts",
