@@ -325,6 +325,26 @@ describe("what a resident run keeps", () => {
     expect(checkStream(lines, { deltas: true })).toEqual([]);
   });
 
+  test("holds no credential, nor does what ps shows of it", async () => {
+    const key = "sk-resident-0123456789abcdef";
+    const bench = await createResidentBench([
+      chatReply({ calls: [{ name: "bash", args: { command: "cat key" } }] }),
+      chatReply({ text: ["The key is ", key.slice(0, 9), key.slice(9)] }),
+      hanging,
+    ]);
+    bench.workspace.file("key", key);
+    const id = await startResident(bench, ["--api-key", key, "--name", `with ${key}`, "hi", "again"]);
+    await bench.server.received(3);
+    const folder = join(bench.workspace.home, "runs", id);
+    for (const name of readdirSync(folder).filter((name) => !name.endsWith(".sock")))
+      expect(readFileSync(join(folder, name), "utf8")).not.toContain(key);
+    expect(readFileSync(`/proc/${recordOf(bench.workspace.home, id).pid}/cmdline`, "utf8")).not.toContain(
+      key,
+    );
+    for (const command of ["list", "status"])
+      expect((await bench.runBare(command === "list" ? [command] : [command, id])).stdout).not.toContain(key);
+  });
+
   test("is bounded by the settings; the run goes on", async () => {
     const bench = await createResidentBench([
       chatReply({ text: "x".repeat(5000) }),
