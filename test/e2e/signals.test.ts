@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
+import { checkStream } from "../support/grammar.ts";
 import { cliPath } from "../support/run-cli.ts";
 import { runScript } from "../support/run-script.ts";
 import { handlesSignals } from "../support/signals.ts";
@@ -149,6 +150,7 @@ describe("no process is left, not even one that ignores SIGTERM or left its grou
         }),
     });
     expect(result.status).toBe(130);
+    expect(checkStream(result.lines, { cut: true })).toEqual([]);
     expect(performance.now() - secondAt).toBeLessThan(1000);
     expect(processesWith(seconds)).toEqual([]);
   });
