@@ -1,59 +1,12 @@
-import { randomUUID } from "node:crypto";
-import { accessSync, constants, lstatSync, readlinkSync, type Stats, statSync } from "node:fs";
-import { chmod, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { errorMessage, StartupError } from "../contract/errors.ts";
+import { errorMessage } from "../contract/errors.ts";
+import { writeOutputFile } from "./output-file.ts";
 
-/** Refuses a file for the last message that could not be written when the time comes. */
-export function checkLastMessageFile(file: string, cwd: string): void {
-  const path = resolve(cwd, file);
-  try {
-    const { target, stats } = follow(path);
-    if (stats?.isDirectory() === true) throw new Error("it is a directory");
-    if (stats !== undefined) accessSync(target, constants.W_OK);
-    // A file is replaced, and anything else (/dev/null, a pipe) is written to.
-    if (stats === undefined || stats.isFile()) accessSync(dirname(target), constants.W_OK);
-  } catch (error) {
-    throw new StartupError(
-      `--output-last-message ${file} cannot be written: ${errorMessage(error)}; name a file in a folder that is there`,
-    );
-  }
-}
-
-/**
- * Writes the final answer to a file, as it is and whole or not at all. Gives what went wrong, in words, or undefined.
- * A new file is the user's, so its mode follows the umask; one that is there keeps its mode.
- */
+/** Writes the final answer to a file, as it is. Gives what went wrong, in words, or undefined. */
 export async function writeLastMessage(file: string, text: string, cwd: string): Promise<string | undefined> {
   try {
-    await replaceFile(resolve(cwd, file), text);
+    await writeOutputFile(file, text, cwd);
     return undefined;
   } catch (error) {
     return `the last message could not be written to ${file}: ${errorMessage(error)}`;
   }
-}
-
-async function replaceFile(path: string, text: string): Promise<void> {
-  const { target, stats } = follow(path);
-  // A rename would put a file in its place.
-  if (stats?.isFile() === false) return writeFile(target, text);
-  const temporary = `${target}.${randomUUID()}.tmp`;
-  try {
-    await writeFile(temporary, text, { flag: "wx" });
-    if (stats !== undefined) await chmod(temporary, stats.mode & 0o7777);
-    await rename(temporary, target);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-}
-
-/** What a path comes to behind its symbolic links, the last of which may point to nothing yet. */
-function follow(path: string): { target: string; stats: Stats | undefined } {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  // Links of /dev/fd and /proc name no place; what they lead to is written through them.
-  const isPlace = stats === undefined || stats.isFile();
-  if (!isPlace || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true)
-    return { target: path, stats };
-  return follow(resolve(dirname(path), readlinkSync(path)));
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { accessSync, constants, statSync } from "node:fs";
-import { realpath, rename, rm, writeFile } from "node:fs/promises";
+import { accessSync, constants, lstatSync, readlinkSync, type Stats, statSync } from "node:fs";
+import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 
@@ -8,9 +8,11 @@ import { errorMessage, StartupError } from "../contract/errors.ts";
 export function checkOutputFile(option: string, file: string, cwd: string): void {
   const path = resolve(cwd, file);
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw new Error("it is a directory");
-    accessSync(dirname(path), constants.W_OK);
+    const { target, stats } = follow(path);
+    if (stats?.isDirectory() === true) throw new Error("it is a directory");
+    if (stats !== undefined) accessSync(target, constants.W_OK);
+    // A file is replaced, and anything else (/dev/null, a pipe) is written to.
+    if (stats === undefined || stats.isFile()) accessSync(dirname(target), constants.W_OK);
   } catch (error) {
     throw new StartupError(
       `${option} ${file} cannot be written: ${errorMessage(error)}; name a file in a folder that is there`,
@@ -19,20 +21,30 @@ export function checkOutputFile(option: string, file: string, cwd: string): void
 }
 
 /**
- * Writes a text to a file, as it is and whole or not at all. The file is the user's, so its mode follows the umask.
- * Rejects when it cannot be written.
+ * Writes a text to a file, as it is and whole or not at all. A new file is the user's, so its mode follows the umask;
+ * one that is there keeps its mode. Rejects when it cannot be written.
  */
 export async function writeOutputFile(file: string, text: string, cwd: string): Promise<void> {
-  const path = resolve(cwd, file);
-  const target = await realpath(path).catch(() => path);
-  // What is no regular file (/dev/null, a FIFO) is written to; a rename would put a file in its place.
-  if (statSync(target, { throwIfNoEntry: false })?.isFile() === false) return writeFile(target, text);
+  const { target, stats } = follow(resolve(cwd, file));
+  // A rename would put a file in its place.
+  if (stats?.isFile() === false) return writeFile(target, text);
   const temporary = `${target}.${randomUUID()}.tmp`;
   try {
     await writeFile(temporary, text, { flag: "wx" });
+    if (stats !== undefined) await chmod(temporary, stats.mode & 0o7777);
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
+}
+
+/** What a path comes to behind its symbolic links, the last of which may point to nothing yet. */
+function follow(path: string): { target: string; stats: Stats | undefined } {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  // Links of /dev/fd and /proc name no place; what they lead to is written through them.
+  const isPlace = stats === undefined || stats.isFile();
+  if (!isPlace || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true)
+    return { target: path, stats };
+  return follow(resolve(dirname(path), readlinkSync(path)));
 }
