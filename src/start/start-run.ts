@@ -17,7 +17,6 @@ import { type Conversation, createConversation, type RunPrompt } from "../runs/c
 import type { Registration } from "../runs/registration.ts";
 import type { RpcService } from "../runs/rpc.ts";
 import type { RpcOptions } from "../runs/rpc-actions.ts";
-import { registerSelf } from "../serve/register-self.ts";
 import type { ModelChoice } from "../session/agent-session.ts";
 import type { LeftBranch } from "../session/branch-summary.ts";
 import type { OutputSchema } from "../session/output-schema.ts";
@@ -31,6 +30,7 @@ import { type AutonomousSetup, createAutonomousSetup } from "./autonomous-setup.
 import { type Prompt, readPrompts } from "./input.ts";
 import { leftBranch, openStore, recordedFolder, workingFolder } from "./open-store.ts";
 import { type PickedModel, pickModel } from "./pick-model.ts";
+import { registerSelf } from "./register-self.ts";
 import { toRunPrompt } from "./run-prompt.ts";
 import type { UserShell } from "./run-user-command.ts";
 
