@@ -1,7 +1,6 @@
 import { listRuns, pruneRuns } from "../runs/registry.ts";
-import { type RunInfo, toRunInfo } from "../runs/run-info.ts";
+import { type RunInfo, toRunInfo, toSavedInfo } from "../runs/run-info.ts";
 import { listSessions } from "../session/session-index.ts";
-import type { SessionSummary } from "../session/session-summary.ts";
 import { toTable } from "./table.ts";
 
 export type ListOptions = {
@@ -44,21 +43,6 @@ function tidy(runs: string): void {
   } catch {
     // The next list will try again.
   }
-}
-
-/** What is known of a session whose run is no longer on record. */
-export function toSavedInfo({ id, name, cwd, timestamp }: SessionSummary): RunInfo {
-  return {
-    id,
-    ...(name === undefined ? {} : { name }),
-    pid: null,
-    state: "exited",
-    mode: null,
-    provider: null,
-    model: null,
-    cwd,
-    startedAt: timestamp,
-  };
 }
 
 const columns = ["ID", "STATE", "STARTED", "MODE", "MODEL", "NAME", "DIRECTORY"];

@@ -2,10 +2,9 @@ import { StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { connectRun } from "../runs/client.ts";
 import type { RunEntry } from "../runs/registry.ts";
-import { type RunInfo, toRunInfo } from "../runs/run-info.ts";
+import { type RunInfo, toRunInfo, toSavedInfo } from "../runs/run-info.ts";
 import { findRun } from "../runs/targets.ts";
 import { findSavedSession } from "../session/session-index.ts";
-import { toSavedInfo } from "./list.ts";
 import { printable } from "./table.ts";
 
 export type StatusOptions = {

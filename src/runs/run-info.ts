@@ -1,3 +1,4 @@
+import type { SessionSummary } from "../session/session-summary.ts";
 import { connectRun } from "./client.ts";
 import type { RunEntry } from "./registry.ts";
 
@@ -32,6 +33,21 @@ export async function toRunInfo(run: RunEntry, signal: AbortSignal): Promise<Run
     cwd,
     startedAt,
     ...(result === undefined ? {} : { exitStatus: result.status }),
+  };
+}
+
+/** What is known of a session whose run is no longer on record. */
+export function toSavedInfo({ id, name, cwd, timestamp }: SessionSummary): RunInfo {
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    pid: null,
+    state: "exited",
+    mode: null,
+    provider: null,
+    model: null,
+    cwd,
+    startedAt: timestamp,
   };
 }
 
