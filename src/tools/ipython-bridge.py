@@ -19,6 +19,7 @@ import io
 import json
 import linecache
 import os
+import re
 import signal
 import traceback
 import types
@@ -91,7 +92,9 @@ class PlainShell:
             frames = error.__traceback__.tb_next
             if isinstance(error, SyntaxError) and error.filename == name:
                 frames = None
-            show("".join(traceback.format_exception(type(error), error, frames)))
+            text = "".join(traceback.format_exception(type(error), error, frames))
+            # Without its number the same fault of the same cell reads the same.
+            show(text.replace(name, "<cell>"))
             return False
 
 
@@ -115,7 +118,9 @@ def make_ipython_shell():
         system = InteractiveShell.system_raw
 
         def _showtraceback(self, etype, evalue, stb):
-            show(self.InteractiveTB.stb2text(stb))
+            # Without its number the same fault of the same cell reads the same.
+            number = r"(Cell In\[|Input In \[|<ipython-input-)%d\b" % self.execution_count
+            show(re.sub(number, r"\1*", self.InteractiveTB.stb2text(stb)))
 
         def ask_exit(self):
             raise SystemExit("the interpreter stays; it ends with the session")

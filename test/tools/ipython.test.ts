@@ -86,6 +86,16 @@ describe.skipIf(!found.found).each(modes)("%s", (_mode, withIpython) => {
     expect(await python("1 + 1")).toBe("2");
   });
 
+  test.each(["1/0", "def f(:", "raise ValueError('no')"])(
+    "says the same of the same fault: %s",
+    async (code) => {
+      const python = await session(withIpython);
+      const first = await python(code);
+      expect(first).toMatch(/^ERROR: /);
+      expect(await python(code)).toBe(first);
+    },
+  );
+
   test("has no one to answer", async () => {
     const python = await session(withIpython);
     expect(await python("input('name? ')")).toMatch(
