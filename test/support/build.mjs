@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { resolve } from "node:path";
 import { ensureInstalled, root, run } from "./ensure-installed.mjs";
+import { thirdPartyNotices } from "./notices.mjs";
 
 /** Files that hold what these modules import, and are loaded at once. */
 const lateFiles = [
@@ -63,7 +64,7 @@ async function bundle() {
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: true } };
   // Node loads CommonJS in less than half the time of modules, and one file faster than twenty: what every command needs
   // is in cli.js, what every run needs besides in run.js, all else in files that are loaded when they are used.
-  await build({
+  const program = await build({
     ...common,
     input: { cli: "src/cli.ts" },
     output: {
@@ -83,11 +84,15 @@ async function bundle() {
   });
   chmodSync(`${fresh}/cli.js`, 0o755);
   writeFileSync(`${fresh}/package.json`, '{ "type": "commonjs" }\n');
-  await build({
+  const library = await build({
     ...common,
     input: { index: "src/index.ts" },
     output: { dir: fresh, format: "esm", entryFileNames: "[name].mjs" },
   });
+  const bundled = [program, library].flatMap(({ output }) =>
+    output.flatMap(({ moduleIds = [] }) => moduleIds),
+  );
+  writeFileSync(`${fresh}/THIRD-PARTY-NOTICES.txt`, thirdPartyNotices(bundled));
 }
 
 /** Learns which modules import which, not counting what is loaded late. */
