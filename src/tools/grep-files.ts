@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { ToolContext, ToolResult } from "../contract/tool.ts";
 import { errorResult, textResult } from "./define-tool.ts";
 import type { SearchOptions } from "./grep.ts";
-import { grepWithoutRipgrep } from "./grep-plain.ts";
 import { ignoreScope } from "./ignore-rules.ts";
 import { createListing } from "./listing.ts";
 import { findRipgrep, ripgrepArgs, runRipgrep } from "./ripgrep.ts";
@@ -80,7 +79,9 @@ export async function grepForModel(
   }
 
   const search = { args, root, signal, onLine };
-  const end = (await grepWithRipgrep(search, options)) ?? (await grepWithoutRipgrep(search));
+  const end =
+    (await grepWithRipgrep(search, options)) ??
+    (await (await import("./grep-plain.ts")).grepWithoutRipgrep(search));
   const output = listing.finish();
   if (listing.isEmpty()) {
     return end.problem === undefined
