@@ -24,6 +24,8 @@ export type RecordedExchange = {
   readonly request: { readonly method: string; readonly url: string; readonly body?: JsonValue };
   readonly response?: {
     readonly status: number;
+    /** The server's words for the status; errors quote them. */
+    readonly statusText?: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly chunks: readonly RecordedChunk[];
   };
@@ -158,8 +160,10 @@ function toResponseLine(value: JsonValue, where: string): NonNullable<RecordedEx
   const headers = isJsonObject(response.headers) ? Object.entries(response.headers) : [];
   const chunks = response.chunks ?? [];
   if (!Array.isArray(chunks)) throw bad(where, '"response.chunks" is no array');
+  const { statusText } = response;
   return {
     status: count(response.status ?? 200, where, "response.status"),
+    ...(typeof statusText === "string" && { statusText }),
     headers: Object.fromEntries(
       headers.map(([name, header]) => [name.toLowerCase(), text(header, where, `response.headers.${name}`)]),
     ),

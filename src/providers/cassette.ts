@@ -146,7 +146,7 @@ function replay({ response, failure }: RecordedExchange, url: string, signal?: A
   if (response === undefined) throw toFailure(failure ?? { message: "nothing was recorded" });
   return toResponse({
     status: response.status,
-    statusText: "",
+    statusText: response.statusText ?? "",
     url,
     headers: new Map(Object.entries(response.headers)),
     body: playBody(response.chunks, failure, signal),

@@ -24,7 +24,7 @@ export function openExchange(
   onFinished: (exchange: RecordedExchange) => void,
 ): OpenExchange {
   const chunks: Uint8Array[] = [];
-  let head: { status: number; headers: Record<string, string> } | undefined;
+  let head: Omit<NonNullable<RecordedExchange["response"]>, "chunks"> | undefined;
   let finished = false;
   const finish = (failure?: RecordedFailure) => {
     if (finished) return;
@@ -54,7 +54,11 @@ export function openExchange(
     watch(response) {
       const { status, statusText, url } = response;
       const headers = new Map(response.headers.entries());
-      head = { status, headers: Object.fromEntries([...headers].filter(([name]) => keptHeaders.test(name))) };
+      head = {
+        status,
+        ...(statusText !== "" && { statusText }),
+        headers: Object.fromEntries([...headers].filter(([name]) => keptHeaders.test(name))),
+      };
       const body = response.body as ReplyBody | null;
       if (body === null) finish();
       const giveUp = () => {
@@ -102,7 +106,7 @@ export function toRecordedBody(body: RequestInit["body"]): { body?: JsonValue } 
 
 const secretNames = /key|token|secret|password|signature|^sig$|auth|credential/i;
 const keptHeaders =
-  /^(?:content-type|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:x|anthropic)-ratelimit-.+)$/;
+  /^(?:content-type|location|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:x|anthropic)-ratelimit-.+)$/;
 
 function toChunks(chunks: readonly Uint8Array[], redact: (text: string) => string): RecordedChunk[] {
   const whole = Buffer.concat(chunks).toString("utf8");

@@ -36,14 +36,21 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-type Seen = { status?: number; headers?: Record<string, string>; chunks: string[]; failure?: unknown };
+type Seen = {
+  status?: number;
+  statusText?: string;
+  headers?: Record<string, string>;
+  chunks: string[];
+  failure?: unknown;
+};
 
 /** Everything that a caller sees of one request, chunk by chunk. */
 async function observe(fetch: ProviderFetch, url: string, init: RequestInit = {}): Promise<Seen> {
   const chunks: string[] = [];
   try {
     const response = await fetch(url, { method: "POST", body: "{}", ...init });
-    const seen = { status: response.status, headers: Object.fromEntries(response.headers.entries()), chunks };
+    const { status, statusText } = response;
+    const seen = { status, statusText, headers: Object.fromEntries(response.headers.entries()), chunks };
     try {
       for await (const chunk of response.body ?? []) chunks.push(Buffer.from(chunk).toString("base64"));
       return seen;
