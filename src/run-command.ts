@@ -23,6 +23,8 @@ export async function runCommand(
     case "wait":
     case "status":
       return (await import("./run-lifecycle-command.ts")).runLifecycleCommand(invocation, host, console);
+    case "doctor":
+      return (await import("./run-doctor-command.ts")).runDoctorCommand(invocation, host, console);
     case "schema":
       return (await import("./commands/schema.ts")).schemaCommand({ deltas: invocation.deltas }, write);
     case "models": {

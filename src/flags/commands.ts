@@ -6,6 +6,7 @@ import { type SessionCommandInvocation, sessionCommands } from "./session-comman
 export type CommandInvocation =
   | { readonly name: "models"; readonly action: "list"; readonly search?: string; readonly json: boolean }
   | { readonly name: "models"; readonly action: "refresh" }
+  | { readonly name: "doctor"; readonly json: boolean }
   | { readonly name: "schema"; readonly deltas: boolean }
   | LifecycleInvocation
   | SessionCommandInvocation;
@@ -50,6 +51,16 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
       minArguments: 0,
       maxArguments: 1,
       toInvocation: toModelsInvocation,
+    },
+  ],
+  [
+    "doctor",
+    {
+      usages: [["doctor", "Check what runs need here; asks no provider"]],
+      options: [{ name: "--json", help: "As a JSON array" }],
+      minArguments: 0,
+      maxArguments: 0,
+      toInvocation: ({ options }) => ({ name: "doctor", json: options.has("--json") }),
     },
   ],
   [

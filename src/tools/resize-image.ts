@@ -37,3 +37,12 @@ export async function resizeImage(image: Image, limits: ImageLimits): Promise<Im
   }
   return undefined;
 }
+
+/** The version of the imaging library; undefined when it does not exist for this platform. */
+export async function imagingVersion(): Promise<string | undefined> {
+  try {
+    return (await import("sharp")).default.versions.sharp;
+  } catch {
+    return undefined;
+  }
+}
