@@ -44,10 +44,10 @@ export function milliseconds(option: string, value: string): number {
   return Math.min(Math.ceil(positiveNumber(option, value)), maxTimerMs);
 }
 
-/** A limit: a decimal number above 0. */
+/** A limit: a decimal number above 0, such as 2, .5 or what other programs write of it, 5e-05. */
 export function positiveNumber(option: string, value: string): number {
   const text = value.trim();
-  const number = /^\+?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+  const number = /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
   if (!(number > 0 && Number.isFinite(number))) {
     throw new StartupError(`${option} is a positive number, not ${JSON.stringify(value)}`);
   }

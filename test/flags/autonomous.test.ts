@@ -52,7 +52,16 @@ test.each(counts.flatMap((option) => noCounts.map((value) => [option, value] as 
   },
 );
 
-test.each(["0", "-1", "abc", "1e3", "$5"])("--max-cost %s is refused", (value) => {
+test.each([
+  ["2.5", 2.5],
+  [".5", 0.5],
+  ["1e3", 1000],
+  ["5e-05", 0.00005],
+])("--max-cost %s is taken", (value, maxCost) => {
+  expect(parseArguments(["--max-cost", value, "hi"])).toMatchObject({ flags: { maxCost } });
+});
+
+test.each(["0", "-1", "abc", "1e999", "0e5", "e5", "$5"])("--max-cost %s is refused", (value) => {
   expect(() => parseArguments(["--max-cost", value, "hi"])).toThrow(
     `--max-cost is a positive number, not ${JSON.stringify(value)}`,
   );
