@@ -61,6 +61,9 @@ const unattended = {
   GIT_EDITOR: "false",
   GIT_SEQUENCE_EDITOR: "false",
   GIT_MERGE_AUTOEDIT: "no",
+  // Vim that is started by name, without keys on its stdin or in a script, would wait for them for ever.
+  VIMINIT:
+    "autocmd VimEnter * if index([resolve('/dev/stderr'),'/dev/null'],resolve('/dev/stdin'))>=0&&index(v:argv,'-s')<0|cquit|endif",
   GIT_TERMINAL_PROMPT: "0",
   SSH_ASKPASS: "false",
   SSH_ASKPASS_REQUIRE: "never",

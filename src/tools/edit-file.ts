@@ -4,7 +4,7 @@ import { errorResult, textResult } from "./define-tool.ts";
 import { nearestHint } from "./edit-hint.ts";
 import { applyReplacements, type Edit, lineAt, matchEdits, type Replacement } from "./edit-match.ts";
 import { inFileOrder } from "./file-queue.ts";
-import { describeMissing, resolveForWriting, showPath } from "./path.ts";
+import { resolveForWriting, showPath } from "./path.ts";
 import {
   decodeText,
   encodeText,
@@ -87,10 +87,7 @@ async function editFile(
 
 async function load(target: string, path: string): Promise<Loaded> {
   const opened = await openRegularFile(target, path);
-  if (!opened.ok) {
-    const isMissing = opened.code === "ENOENT";
-    return isMissing ? { ok: false, problem: await describeMissing(path, target) } : opened;
-  }
+  if (!opened.ok) return opened;
   try {
     const refuse = (why: string): Loaded => ({ ok: false, problem: `Cannot edit ${showPath(path)}: ${why}` });
     if (opened.stats.size > maxFileBytes) {

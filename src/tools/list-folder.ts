@@ -3,8 +3,9 @@ import { opendir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ToolContext, ToolResult } from "../contract/tool.ts";
 import { errorResult, textResult } from "./define-tool.ts";
-import { describeFileError, errorCode, findForReading, showPath, specialKind } from "./path.ts";
-import { outputLimits, truncateHead } from "./truncate.ts";
+import { createListing } from "./listing.ts";
+import type { ListOptions } from "./ls.ts";
+import { describeLookupError, errorCode, findForReading, showPath, specialKind } from "./path.ts";
 
 export type ListRequest = { readonly path: string; readonly limit: number };
 
@@ -12,18 +13,32 @@ export type ListRequest = { readonly path: string; readonly limit: number };
 type Listing = { readonly entries: readonly Dirent[]; readonly total: number };
 
 /** Shows what is in a folder. */
-export async function listForModel(request: ListRequest, context: ToolContext): Promise<ToolResult> {
-  const found = await findForReading(context.cwd, request.path);
+export async function listForModel(
+  { path, limit }: ListRequest,
+  context: ToolContext,
+  options: ListOptions,
+): Promise<ToolResult> {
+  const found = await findForReading(context.cwd, path);
   if (!found.found) return errorResult(found.problem);
   try {
-    const limit = Math.min(request.limit, outputLimits.maxLines);
-    const listing = await listFirst(found.path, limit, context.signal);
-    const lines = await Promise.all(listing.entries.map((entry) => showEntry(found.path, entry)));
-    return describeListing(lines, listing.total, { path: request.path, note: found.note });
+    const { entries, total } = await listFirst(found.path, limit, context.signal);
+    const listing = createListing({ toolName: "ls", ...options });
+    for (const line of await Promise.all(entries.map((entry) => showEntry(found.path, entry)))) {
+      listing.add(line);
+    }
+    const { text, details } = listing.finish();
+    const notes = found.note === undefined ? [] : [found.note];
+    if (total === 0) notes.push(`${showPath(path)} is empty.`);
+    if (entries.length < total) {
+      notes.push(`${entries.length} of ${total} entries. Use a larger limit, or find with a pattern.`);
+    }
+    const parts = [text, notes.map((note) => `[${note}]`).join("\n")];
+    const facts = { entries: entries.length, total, ...details };
+    return textResult(parts.filter((part) => part !== "").join("\n\n"), facts);
   } catch (error) {
     if (context.signal.aborted) throw error;
-    if (errorCode(error) === "ENOTDIR") return errorResult(await notAFolder(found.path, request.path));
-    return errorResult(describeFileError("list", request.path, error));
+    if (errorCode(error) === "ENOTDIR") return errorResult(await notAFolder(found.path, path));
+    return errorResult(await describeLookupError("list", { asked: path, path: found.path }, error));
   }
 }
 
@@ -55,21 +70,6 @@ async function showEntry(folder: string, entry: Dirent): Promise<string> {
     () => false,
   );
   return `${name}@ -> ${showPath(target)}${leadsToFolder && !target.endsWith("/") ? "/" : ""}`;
-}
-
-function describeListing(
-  lines: readonly string[],
-  total: number,
-  { path, note }: { path: string; note: string | undefined },
-): ToolResult {
-  const shown = truncateHead(lines.join("\n"));
-  const notes = note === undefined ? [] : [note];
-  if (total === 0) notes.push(`${showPath(path)} is empty.`);
-  if (shown.shownLines < total) {
-    notes.push(`${shown.shownLines} of ${total} entries. Use a larger limit, or find with a pattern.`);
-  }
-  const parts = [shown.text.replace(/\n$/, ""), notes.map((line) => `[${line}]`).join("\n")];
-  return textResult(parts.filter((part) => part !== "").join("\n\n"), { entries: shown.shownLines, total });
 }
 
 async function notAFolder(path: string, shownAs: string): Promise<string> {

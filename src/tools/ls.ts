@@ -1,22 +1,28 @@
+import type { Tool } from "../contract/tool.ts";
 import { defineTool } from "./define-tool.ts";
+import type { ListingOptions } from "./listing.ts";
 import description from "./ls.md";
+
+export type ListOptions = Omit<ListingOptions, "toolName">;
 
 const defaultLimit = 500;
 
-/** Lists folders. */
-export const lsTool = defineTool({
-  name: "ls",
-  description,
-  parameters: {
-    type: "object",
-    properties: {
-      path: { type: "string", description: "Default: the working folder" },
-      limit: { type: "integer", minimum: 1, description: `Entries, default ${defaultLimit}` },
+/** Makes the tool that lists folders. */
+export function createLsTool(options: ListOptions): Tool {
+  return defineTool({
+    name: "ls",
+    description,
+    parameters: {
+      type: "object",
+      properties: {
+        path: { type: "string", description: "Default: the working folder" },
+        limit: { type: "integer", minimum: 1, description: `Entries, default ${defaultLimit}` },
+      },
     },
-  },
-  readOnly: true,
-  async run(args, context) {
-    const { listForModel } = await import("./list-folder.ts");
-    return listForModel({ path: args.path || ".", limit: args.limit ?? defaultLimit }, context);
-  },
-});
+    readOnly: true,
+    async run(args, context) {
+      const { listForModel } = await import("./list-folder.ts");
+      return listForModel({ path: args.path || ".", limit: args.limit ?? defaultLimit }, context, options);
+    },
+  });
+}

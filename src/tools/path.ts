@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { lstat, opendir, stat } from "node:fs/promises";
+import { lstat, opendir, readlink, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, parse, resolve, sep } from "node:path";
 import { errorMessage } from "../contract/errors.ts";
@@ -42,8 +42,12 @@ export async function findForReading(cwd: string, path: string): Promise<FoundPa
   return { found: false, problem: await describeMissing(path, home ?? exact) };
 }
 
-/** A sentence about a path that is not there, with the names that come near it. */
-export async function describeMissing(asked: string, path: string): Promise<string> {
+/** A sentence about a path where nothing is, with the names that come near it or what a link says instead. */
+async function describeMissing(asked: string, path: string): Promise<string> {
+  const link = await readlink(path).catch(() => undefined);
+  if (link !== undefined) {
+    return `${showPath(asked)} is a symbolic link to ${showPath(link)}, where nothing is.`;
+  }
   const folder = dirname(path);
   if (!(await isDirectory(folder))) {
     if (await exists(folder))
@@ -95,6 +99,16 @@ const meanings: Readonly<Record<string, string>> = {
 export function describeFileError(action: string, path: string, error: unknown): string {
   const meaning = meanings[errorCode(error) ?? ""] ?? errorMessage(error);
   return `Cannot ${action} ${showPath(path)}: ${meaning}.`;
+}
+
+/** The same for a path that was asked for and looked up; one that leads to nothing is told as missing. */
+export async function describeLookupError(
+  action: string,
+  { asked, path }: { readonly asked: string; readonly path: string },
+  error: unknown,
+): Promise<string> {
+  if (errorCode(error) === "ENOENT") return describeMissing(asked, path);
+  return describeFileError(action, asked, error);
 }
 
 /** The system's code of an error, for instance `ENOENT`. */

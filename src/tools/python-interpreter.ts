@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import bridge from "./ipython-bridge.py";
 import { createMarkerScanner, type MarkerScanner } from "./marker-scanner.ts";
 import { describeExit, type ProcessExit } from "./process-exit.ts";
-import { type OutputStream, type StartedProcess, startProcess } from "./shell.ts";
+import { type OutputStream, type StartedProcess, startProcess, watchLimits } from "./shell.ts";
 
 /** Takes what a cell prints; the chunk is only valid during the call. */
 export type OnCellOutput = (chunk: Uint8Array, stream: OutputStream) => void;
@@ -37,10 +37,6 @@ export async function startInterpreter(
   signal: AbortSignal,
 ): Promise<Interpreter> {
   const output = createOutputSwitch();
-  let diagnosis = "";
-  output.direct((chunk) => {
-    if (diagnosis.length < maxDiagnosisLength) diagnosis += Buffer.from(chunk).toString();
-  });
   const process = await startProcess({
     file: options.python,
     args: ["-c", bridge],
@@ -53,29 +49,11 @@ export async function startInterpreter(
   let exit: ProcessExit | undefined;
   const exited = process.exited.then((end) => {
     exit = end;
-    return "exited" as const;
   });
   const answers = createAnswers(process);
-  const aborted = new Promise<"aborted">((resolve) => {
-    signal.addEventListener("abort", () => resolve("aborted"), { once: true });
-  });
-  const first = await Promise.race([
-    answers.next(),
-    exited,
-    aborted,
-    sleep(startLimitMs, "late", { ref: false }),
-  ]);
-  if (typeof first === "string") {
-    await process.terminate(0);
-    await process.drain(lastOutputMs / 10);
-    process.release();
-    signal.throwIfAborted();
-    const why =
-      first === "late" ? `it was not ready after ${startLimitMs / 1000} s` : describeExit(exit ?? {});
-    throw new Error(
-      [`${options.python} could not be started: ${why}`, diagnosis.trim()].filter(Boolean).join("\n"),
-    );
-  }
+  const ready = Promise.race([answers.next(), process.exited.then(describeExit)]);
+  const problem = await whyNotReady(process, ready, { output, signal });
+  if (problem !== undefined) throw new Error(`${options.python} could not be started: ${problem}`);
   output.direct(undefined);
   process.attend(false);
   return {
@@ -98,6 +76,35 @@ export async function startInterpreter(
       await Promise.race([exited, sleep(limitMs, undefined, { ref: false })]);
     },
   };
+}
+
+type OutputSwitch = ReturnType<typeof createOutputSwitch>;
+
+/**
+ * Waits for Python's first answer. What comes instead is why there is none: the process is ended then. Throws the
+ * signal's reason on abort.
+ *
+ * @param ready resolves with the answer, or with a text that says how the process ended
+ */
+async function whyNotReady(
+  process: StartedProcess,
+  ready: Promise<JsonObject | string>,
+  { output, signal }: { output: OutputSwitch; signal: AbortSignal },
+): Promise<string | undefined> {
+  let diagnosis = "";
+  output.direct((chunk) => {
+    if (diagnosis.length < maxDiagnosisLength) diagnosis += Buffer.from(chunk).toString();
+  });
+  const limits = watchLimits({ signal, timeoutMs: startLimitMs });
+  const late = limits.stopped.then(() => `it was not ready after ${startLimitMs / 1000} s`);
+  const first = await Promise.race([ready, late]);
+  limits.dispose();
+  if (typeof first !== "string") return undefined;
+  await process.terminate(0);
+  await process.drain(lastOutputMs / 10);
+  process.release();
+  signal.throwIfAborted();
+  return [first, diagnosis.trim()].filter(Boolean).join("\n");
 }
 
 /** Directs the output of a process to whoever listens at the moment. */

@@ -8,7 +8,7 @@ import { createFindTool } from "./find.ts";
 import { findPython } from "./find-python.ts";
 import { createGrepTool } from "./grep.ts";
 import { createIpythonTool } from "./ipython.ts";
-import { lsTool } from "./ls.ts";
+import { createLsTool } from "./ls.ts";
 import { createReadTool, type ImageOptions } from "./read.ts";
 import { writeTool } from "./write.ts";
 
@@ -96,7 +96,7 @@ function toolMakers(options: ToolsOptions): Record<ToolName, () => Tool | Unavai
     write: () => writeTool,
     grep: () => createGrepTool(processOptions),
     find: () => createFindTool(processOptions),
-    ls: () => lsTool,
+    ls: () => createLsTool(processOptions),
     ipython() {
       const python = findPython(options.env);
       return python.found ? createIpythonTool({ ...processOptions, python: python.path }) : python;

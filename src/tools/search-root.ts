@@ -1,6 +1,7 @@
+import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, relative, sep } from "node:path";
-import { findForReading, showPath, specialKind } from "./path.ts";
+import { describeLookupError, findForReading, showPath, specialKind } from "./path.ts";
 
 /** What grep and find look through. */
 export type SearchRoot = {
@@ -22,7 +23,15 @@ export type SearchRootResult =
 export async function findSearchRoot(cwd: string, asked: string): Promise<SearchRootResult> {
   const found = await findForReading(cwd, asked);
   if (!found.found) return { ok: false, problem: found.problem };
-  const stats = await stat(found.path);
+  let stats: Stats;
+  try {
+    stats = await stat(found.path);
+  } catch (error) {
+    return {
+      ok: false,
+      problem: await describeLookupError("search", { asked, path: found.path }, error),
+    };
+  }
   const isFolder = stats.isDirectory();
   const kind = isFolder ? undefined : specialKind(stats);
   if (kind !== undefined) {

@@ -247,6 +247,7 @@ export function watchLimits({
   });
   const onAbort = (): void => stop("abort");
   const onTimeout = (): void => stop("timeout");
+  if (signal?.aborted) onAbort();
   signal?.addEventListener("abort", onAbort, { once: true });
   const timer =
     timeoutMs === undefined ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, longestTimerMs));

@@ -7,7 +7,7 @@ import type { JsonObject } from "../contract/json.ts";
 
 export type SpillOptions = {
   /** The start of the file's name. */
-  readonly toolName: "bash" | "ipython" | "grep" | "find" | "gate";
+  readonly toolName: "bash" | "ipython" | "grep" | "find" | "ls" | "gate";
   readonly spillFolder: string;
   /** What comes beyond this is dropped. */
   readonly maxSpillBytes: number;
@@ -65,7 +65,7 @@ type SpillFile = {
 };
 
 const maxAgeMs = 7 * 24 * 60 * 60 * 1000;
-const spillName = /^(?:bash|ipython|grep|find|gate)-[0-9a-f-]{36}\.log$/;
+const spillName = /^(?:bash|ipython|grep|find|ls|gate)-[0-9a-f-]{36}\.log$/;
 const scratchBytes = 64 * 1024;
 const cleanedFolders = new Set<string>();
 

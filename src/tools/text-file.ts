@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { describeFileError, errorCode, showPath, specialKind } from "./path.ts";
+import { describeLookupError, showPath, specialKind } from "./path.ts";
 
 /** Every one of them maps a whole file to text and back without losing a byte. */
 export type TextEncoding = "utf-8" | "windows-1252" | "utf-16le" | "utf-16be";
@@ -12,7 +12,7 @@ export type ByteOrderMark = { readonly encoding: TextEncoding; readonly bytes: n
 /** A regular file that is open for reading, or a sentence that says why there is none. */
 export type OpenedFile =
   | { readonly ok: true; readonly handle: FileHandle; readonly stats: Stats }
-  | { readonly ok: false; readonly problem: string; readonly code?: string | undefined };
+  | { readonly ok: false; readonly problem: string };
 
 /**
  * Opens a regular file for reading and never waits: anything else (a directory, a FIFO, a device) is refused by name.
@@ -30,7 +30,7 @@ export async function openRegularFile(path: string, shownAs: string): Promise<Op
     await handle.close();
     return { ok: false, problem: refusedNow };
   } catch (error) {
-    return { ok: false, problem: describeFileError("read", shownAs, error), code: errorCode(error) };
+    return { ok: false, problem: await describeLookupError("read", { asked: shownAs, path }, error) };
   }
 }
 

@@ -45,9 +45,10 @@ function script(calls: readonly ToolCallInChild[], cwd: string): string {
     import { createReadTool } from ${source("read")};
     import { writeTool } from ${source("write")};
     import { editTool } from ${source("edit")};
-    import { lsTool } from ${source("ls")};
+    import { createLsTool } from ${source("ls")};
     const read = createReadTool({ autoResize: true, block: false });
-    const tools = { read, write: writeTool, edit: editTool, ls: lsTool };
+    const ls = createLsTool({ secrets: [], maxSpillBytes: 1e9, spillFolder: "/nonexistent" });
+    const tools = { read, write: writeTool, edit: editTool, ls };
     const context = { cwd: ${JSON.stringify(cwd)}, toolCallId: "1", signal: new AbortController().signal, onUpdate() {} };
     const results = [];
     for (const [name, args] of ${JSON.stringify(calls)}) results.push(await tools[name].execute(args, context));

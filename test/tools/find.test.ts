@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
@@ -65,8 +66,11 @@ describe.each(engines)("find %s", (_name, options) => {
 
   test("says what is wrong", async () => {
     const cwd = await folderOf(files);
-    expect([await find(cwd, { pattern: "x", path: "-x" }), await find(cwd, { pattern: "" })]).toEqual([
+    await symlink("no", join(cwd, "link"));
+    const wrong = [{ pattern: "x", path: "-x" }, { pattern: "x", path: "link" }, { pattern: "" }];
+    expect(await Promise.all(wrong.map((args) => find(cwd, args)))).toEqual([
       "ERROR: -x does not exist.",
+      "ERROR: link is a symbolic link to no, where nothing is.",
       expect.stringMatching(/^ERROR: .*pattern/),
     ]);
   });

@@ -1,15 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
 import type { ToolResult } from "../../src/contract/tool.ts";
-import { lsTool } from "../../src/tools/ls.ts";
+import { createLsTool } from "../../src/tools/ls.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
-function list(cwd: string, args: JsonObject): Promise<ToolResult> {
-  return lsTool.execute(args, toolContext({ cwd }));
+async function list(cwd: string, args: JsonObject): Promise<ToolResult> {
+  const spillFolder = join(await temporaryFolder(), "spill");
+  const tool = createLsTool({ secrets: [], maxSpillBytes: 1e9, spillFolder });
+  return tool.execute(args, toolContext({ cwd }));
 }
 
 function textOf(result: ToolResult): string {
@@ -46,7 +48,7 @@ describe("ls", () => {
     ["a file", "touch f", "f", "f is a file, not a folder. Use read to see it."],
     ["a FIFO", "mkfifo p", "p", "p is a FIFO, not a folder."],
     ["a missing folder", "mkdir source", "sorce", "sorce does not exist. Did you mean $CWD/source?"],
-    ["a link to nothing", "ln -s no l", "l", "Cannot list l: it does not exist."],
+    ["a link to nothing", "ln -s no l", "l", "l is a symbolic link to no, where nothing is."],
   ])("names %s", async (_, command, path, text) => {
     const cwd = await temporaryFolder();
     execFileSync("sh", ["-c", command], { cwd });
@@ -64,6 +66,11 @@ describe("ls", () => {
     expect(few).toContain("[500 of 3000 entries.");
     const many = textOf(await list(cwd, { path: "d", limit: 100_000 }));
     expect(Buffer.byteLength(many)).toBeLessThan(51 * 1024);
-    expect(many).toContain("[839 of 3000 entries.");
+    const whole = /\[Output cut: shown are the first 839 of 3000 lines\. Whole output: (.*)\]$/.exec(
+      many,
+    )?.[1];
+    expect(await readFile(whole ?? "", "utf8")).toBe(
+      names.map((name) => `${name.padEnd(60, "x")}\n`).join(""),
+    );
   });
 });

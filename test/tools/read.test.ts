@@ -195,7 +195,7 @@ describe("read of what is no text", () => {
     ["a device", "true", "/dev/zero", "/dev/zero is a device, not a file."],
     ["a link to a device", "ln -s /dev/tty t", "t", "t is a device, not a file."],
     ["a link in a circle", "ln -s l l", "l", "Cannot read l: its symbolic links lead in a circle."],
-    ["a link to nothing", "ln -s no l", "l", "Cannot read l: it does not exist."],
+    ["a link to nothing", "ln -s no l", "l", "l is a symbolic link to no, where nothing is."],
     ["a path through a file", "touch f", "f/x", "f/x does not exist: $CWD/f is not a folder."],
     [
       "a binary file",
