@@ -39,12 +39,17 @@ export async function runTools(
   signal: AbortSignal,
 ): Promise<ToolResultMessage[]> {
   const results = new Map<ToolCall, ToolResult>();
-  for (const group of groups(reply.calls, deps.tools))
-    await Promise.all(
-      group.map(async (item) => {
-        results.set(item.call, await answer(item, { reply, deps, signal }));
-      }),
-    );
+  const { overdue, dispose } = watchAbort(signal);
+  try {
+    for (const group of groups(reply.calls, deps.tools))
+      await Promise.all(
+        group.map(async (item) => {
+          results.set(item.call, await answer(item, { reply, deps, signal, overdue }));
+        }),
+      );
+  } finally {
+    dispose();
+  }
   const messages = reply.calls.map(({ call }) => toMessage(call, results.get(call), deps));
   for (const message of messages) {
     deps.emit({ type: "message_start", message });
@@ -73,10 +78,18 @@ function groups(
   return result;
 }
 
+/** What each call of a reply gets. `overdue` rejects when an aborted call must not be waited for any longer. */
+type Surroundings = {
+  readonly deps: ToolDeps;
+  readonly signal: AbortSignal;
+  readonly overdue: Promise<never>;
+};
+
 async function answer(
   { call, arguments: args }: AccumulatedCall,
-  { reply, deps, signal }: { reply: Reply; deps: ToolDeps; signal: AbortSignal },
+  { reply, ...surroundings }: Surroundings & { reply: Reply },
 ): Promise<ToolResult> {
+  const { deps, signal } = surroundings;
   if (signal.aborted) return failure(`The call was not run: ${abortWords(signal)}.`);
   const refuse = (text: string) => deps.guard.check(call, failure(deps.redact(text)));
   if (reply.message.stopReason === "length")
@@ -93,12 +106,13 @@ async function answer(
     return refuse(
       `The call was not run: its arguments are not valid (${args.problem}). What arrived: ${quote(args.raw)}`,
     );
-  return execute(call, { tool, deps, signal });
+  return execute(call, tool, surroundings);
 }
 
 async function execute(
   call: ToolCall,
-  { tool, deps, signal }: { tool: Tool; deps: ToolDeps; signal: AbortSignal },
+  tool: Tool,
+  { deps, signal, overdue }: Surroundings,
 ): Promise<ToolResult> {
   const about = { toolCallId: call.id, toolName: call.name };
   const clean = (output: ToolOutput) => cleanOutput(output, deps.redact);
@@ -114,7 +128,7 @@ async function execute(
   let result: ToolResult;
   try {
     const context = { cwd: deps.cwd, toolCallId: call.id, signal, onUpdate: updates.push };
-    result = await orAborted(tool.execute(call.arguments, context), signal);
+    result = await Promise.race([tool.execute(call.arguments, context), overdue]);
   } catch (error) {
     result = failure(
       signal.aborted ? `The call was ${abortWords(signal)}.` : `The tool failed: ${errorMessage(error)}`,
@@ -126,22 +140,26 @@ async function execute(
   return { ...output, isError };
 }
 
-/** A tool that does not end soon after an abort is left behind rather than waited for. */
-async function orAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
+/**
+ * A tool that does not end soon after an abort is left behind rather than waited for. One watch serves all calls of a
+ * reply, however many there are: Node warns of a signal with many listeners.
+ */
+function watchAbort(signal: AbortSignal): { readonly overdue: Promise<never>; dispose(): void } {
   let timer: NodeJS.Timeout | undefined;
-  let onAbort: (() => void) | undefined;
+  let onAbort = (): void => undefined;
   const overdue = new Promise<never>((_, reject) => {
     onAbort = () => {
       timer = setTimeout(() => reject(signal.reason), abortGraceMs);
     };
-    signal.addEventListener("abort", onAbort, { once: true });
   });
-  try {
-    return await Promise.race([running, overdue]);
-  } finally {
-    clearTimeout(timer);
-    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
-  }
+  signal.addEventListener("abort", onAbort, { once: true });
+  return {
+    overdue,
+    dispose() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    },
+  };
 }
 
 function cleanOutput({ content, details }: ToolOutput, redact: (text: string) => string): ToolOutput {
