@@ -24,7 +24,7 @@ test("its example of a line is one of the stream", () => {
 
 /** The lines of the recipe's step that works. */
 function recipe(): string {
-  const [, script = ""] = /- name: Mend and check\n[\s\S]*?run: \|\n((?: {10}.*\n)+)/.exec(page) ?? [];
+  const [, script = ""] = /- name: Fix and check\n[\s\S]*?run: \|\n((?: {10}.*\n)+)/.exec(page) ?? [];
   return script.replace(/^ {10}/gm, "");
 }
 
@@ -62,7 +62,7 @@ async function mend(script: readonly Script[], key: string | undefined) {
   });
   const [status] = await once(shell, "exit");
   const read = (name: string) => (existsSync(join(temp, name)) ? readFileSync(join(temp, name), "utf8") : "");
-  return { status, patch: read("mend.patch"), said: read("step-summary.md"), summary: read("summary.json") };
+  return { status, patch: read("fix.patch"), said: read("step-summary.md"), summary: read("summary.json") };
 }
 
 describe("the recipe for CI", () => {
