@@ -142,7 +142,7 @@ function createConsole(host: Host): Console {
   const failures: RunFailure[] = [];
   const stderr = createStderr({
     writer: createWriter({ fd: host.stderr.fd, onGone: ignore, onError: ignore }),
-    verbose: host.argv.includes("--verbose"),
+    verbose: isVerbose(host.argv),
     redact: redaction.redact,
     ...(host.stderr.isTerminal ? { columns: host.stderr.columns } : {}),
   });
@@ -169,6 +169,12 @@ function createConsole(host: Host): Console {
     failures,
     crash,
   };
+}
+
+/** Known before the options are read, which may be what goes wrong. */
+function isVerbose(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return argv.slice(0, end === -1 ? argv.length : end).includes("--verbose");
 }
 
 function empty(): RunOutcome {

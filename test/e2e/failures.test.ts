@@ -42,6 +42,13 @@ describe("a refused start is status 2, one line on stderr, no request and no ses
     expect(existsSync(sessions) ? readdirSync(sessions) : []).toEqual([]);
   });
 
+  test("a stack trace is for --verbose alone, and not for a message that reads so", async () => {
+    const { run } = await createBench([answer]);
+    const refused = ["--cwd", "nowhere"];
+    expect((await run([...refused, "--", "--verbose"])).stderr).toMatch(oneLine);
+    expect((await run([...refused, "--verbose", "hi"])).stderr).toMatch(/\n {4}at /);
+  });
+
   test("a missing key names the variable that would hold it", async () => {
     const { runBare } = await createBench([answer]);
     const result = await runBare(["--model", "anthropic/claude-sonnet-4-5", "hi"]);
@@ -92,6 +99,24 @@ describe("a provider that fails is status 1 in both modes, one line on stderr, a
     expect(json).toMatchObject({ status: 1, stderr: text.stderr });
     const { messages } = json.lines.at(-1) ?? {};
     expect(messages.at(-1)).toMatchObject({ role: "assistant", stopReason: "error" });
+  });
+
+  const bare = '{"detail":"Unsupported model"}';
+  test.each(
+    (
+      ["openai-completions", "openai-responses", "openai-codex-responses", "anthropic-messages"] as const
+    ).flatMap((api): [string, ScriptedReply][] => [
+      [api, { type: "application/json", body: bare }],
+      [api, { body: `data: ${bare}\n\n` }],
+    ]),
+  )("%s: an error without a frame, %j", async (api, reply) => {
+    const { run, workspace } = await createBench([reply], { api });
+    workspace.homeFile("settings.json", noRetries);
+    const { status, stderr } = await run(["hi"]);
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: "base-context: fake reported an error: Unsupported model\n",
+    });
   });
 
   test("a server that is not there", async () => {
