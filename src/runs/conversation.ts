@@ -54,6 +54,10 @@ export type Conversation = {
   abort(): Promise<{ readonly aborted: boolean; readonly dropped: readonly string[] }>;
   /** Puts another session in this one's place. When `open` rejects, this one goes on. */
   replace(open: () => Promise<OpenedSession>): Promise<void>;
+  /** Names one who is told when the session is another one, or goes by another name or model. */
+  onChange(hear: () => void): void;
+  /** Tells those: to be called by who has changed the name or the model. */
+  changed(): void;
   /** Resolves when nothing is at work. */
   idle(): Promise<void>;
   /** What the exit status depends on: the session's outcome, and earlier sessions that could not be written. */
@@ -85,6 +89,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   let current = options.opened;
   const lost: RunFailure[] = [];
   let isClosed = false;
+  const hearers: (() => void)[] = [];
   let work: { kind: WorkKind; controller: AbortController; done: Promise<void> } | undefined;
 
   async function start<T>(kind: WorkKind, run: Work<T>): Promise<T> {
@@ -143,7 +148,12 @@ export function createConversation(options: ConversationOptions): Conversation {
       }
       current = next;
       current.begin();
+      changed();
     });
+  }
+
+  function changed(): void {
+    for (const hear of hearers) hear();
   }
 
   return {
@@ -153,6 +163,8 @@ export function createConversation(options: ConversationOptions): Conversation {
     during: (kind, label, run) => start(kind, (signal) => current.session.during(label, () => run(signal))),
     abort,
     replace,
+    onChange: (hear) => void hearers.push(hear),
+    changed,
     async idle() {
       while (work !== undefined) await work.done;
     },

@@ -146,6 +146,7 @@ export function createActions(options: RpcOptions) {
     const other = await options.chooseModel(provider === undefined ? modelId : `${provider}/${modelId}`);
     const { thinkingLevel } = session().choice();
     session().choose({ ...other, thinkingLevel: levelFor(other, { modelId, before: thinkingLevel }) });
+    conversation.changed();
     return toModel(other.model);
   }
 
@@ -193,6 +194,7 @@ export function createActions(options: RpcOptions) {
     fork: ({ entryId }) => replace({ kind: "fork", ...(entryId === undefined ? {} : { entryId }) }),
     set_session_name({ name }) {
       session().rename(name.trim());
+      conversation.changed();
       return undefined;
     },
     get_commands: async () => ({ commands: await conversation.current().commands() }),

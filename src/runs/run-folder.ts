@@ -8,7 +8,7 @@ import { type ProcessIdentity, toProcessIdentity } from "../session/process-iden
 export type RunRecord = {
   /** The session's id, which is the folder's name. */
   readonly id: string;
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly process: ProcessIdentity;
   /** When the process began, in the words of `ps`, where the system tells it no other way. */
   readonly psStart?: string;

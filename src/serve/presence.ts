@@ -51,16 +51,19 @@ function createRegistered(registration: Registration, options: PresenceOptions):
   let isClosed = false;
   host.onExit((status) => registration.finish(toResult(status, options)));
   run.listen(hear);
+  run.conversation.onChange(catchUp);
 
   function hear(event: AgentSessionEvent): void {
     growing = growingAfter(event, growing);
-    if (event.type === "session_action_update" || event.type === "agent_start")
-      registration.update(describe(options));
-    if (shown !== current()) {
-      shown = current();
-      server?.tell((sink) => sink.header(headerOf(run)));
-    }
+    if (event.type === "session_action_update" || event.type === "agent_start") catchUp();
     server?.tell((sink) => sink.emit(event));
+  }
+
+  function catchUp(): void {
+    registration.update(describe(options));
+    if (shown === current()) return;
+    shown = current();
+    server?.tell((sink) => sink.header(headerOf(run)));
   }
 
   function watch(write: (text: string) => void): Pick<Sink, "header" | "emit"> {
@@ -106,7 +109,7 @@ function createRegistered(registration: Registration, options: PresenceOptions):
 /** How long a start is left alone, in milliseconds. */
 const quietMs = 100;
 
-/** Of a run that could not be registration. */
+/** Of a run that could not be registered. */
 const absent: Presence = {
   folder: undefined,
   open: async () => undefined,
@@ -119,12 +122,12 @@ type Description = Pick<RunRecord, "id" | "name" | "cwd" | "provider" | "model">
 function describe({ run, console }: PresenceOptions): Description {
   const { session, cwd } = run.conversation.current();
   const { model } = session.choice();
-  const { name } = session.store.settings();
   const description = {
     cwd,
     provider: model.provider,
     model: model.id,
-    ...(name === undefined ? {} : { name }),
+    // A session without one takes the place of one with a name, too.
+    name: session.store.settings().name,
   };
   return { id: session.store.header.id, ...redactValue(description, console.redaction.redact) };
 }

@@ -99,6 +99,36 @@ test("a run that goes on with another session is found by that one's id, and tel
   expect(lines.at(-1)?.type).toBe("agent_end");
 });
 
+test("what a command changes of a run is found when the command is answered, before anything is prompted", async () => {
+  const served = await createBench([chatReply({ text: "Done." })], {
+    provider: { models: [{ id: "m" }, { id: "other" }] },
+  });
+  const { id, until, say, child } = await startRpc(served);
+  const done = (command: number) => until((line) => line.type === "response" && line.id === command);
+  say({ type: "set_session_name", name: "renamed", id: 1 });
+  say({ type: "set_model", modelId: "fake/other", id: 2 });
+  await done(2);
+  expect(await list(served)).toMatchObject([{ id, name: "renamed", model: "other" }]);
+  await eventually(() => existsSync(recordOf(served.workspace.home, id).socket));
+  let seen = "";
+  const watching = served.runBare(["attach", "renamed", "--json-deltas"], {
+    unchecked: true,
+    onStdout(soFar) {
+      seen = soFar;
+    },
+  });
+  await eventually(() => seen.includes(id));
+  say({ type: "new_session", id: 3 });
+  const { data } = await done(3);
+  await eventually(() => seen.includes(data.sessionId));
+  const [next, ...others] = await list(served);
+  expect(others).toEqual([]);
+  expect(next).toMatchObject({ id: data.sessionId, state: "idle", mode: "rpc" });
+  expect(next).not.toHaveProperty("name");
+  child.stdin.end();
+  await watching;
+});
+
 test("where the home folder is too deep for a socket it is in a short private folder", async () => {
   const served = await bench(hanging);
   const home = join(served.workspace.home, "d".repeat(60), "e".repeat(60));
