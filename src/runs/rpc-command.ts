@@ -28,12 +28,11 @@ export function parseCommand(line: string): ParsedCommand {
       ...about,
     });
   }
-  if (value.id !== undefined && about.id === undefined)
+  if (!isAbsent(value.id) && about.id === undefined)
     return refuse('"id" is a text or a number', { command: type });
   for (const [name, field] of Object.entries<Field>(commandFields[type])) {
     const given = value[name];
-    const isAbsent = given === undefined || given === null;
-    if (isAbsent ? field.isOptional : field.isRight(given)) continue;
+    if (isAbsent(given) ? field.isOptional : field.isRight(given)) continue;
     return refuse(`${type} needs "${name}": ${field.wants}`, { command: type, ...about });
   }
   return { ok: true, command: toCommand(type, value, about) };
@@ -106,6 +105,10 @@ function isCommandName(name: string): name is RpcCommandName {
   return Object.hasOwn(commandFields, name);
 }
 
+function isAbsent(value: JsonValue | undefined): value is null | undefined {
+  return value === undefined || value === null;
+}
+
 function correlation({ id }: JsonObject): RpcCorrelation {
   return typeof id === "string" || typeof id === "number" ? { id } : {};
 }
@@ -120,7 +123,7 @@ function isImage(value: JsonValue): boolean {
 /** Every field was held against the table, which has those of the command's type. */
 function toCommand(type: RpcCommandName, value: JsonObject, about: RpcCorrelation): RpcCommand {
   const fields = Object.keys(commandFields[type])
-    .filter((name) => value[name] !== undefined && value[name] !== null)
+    .filter((name) => !isAbsent(value[name]))
     .map((name) => [name, value[name]]);
   return { type, ...Object.fromEntries(fields), ...about } as RpcCommand;
 }

@@ -18,6 +18,7 @@ test.each([
 test("fields that the command does not have are left out, and so is what is null", () => {
   const line = JSON.stringify({ type: "compact", customInstructions: null, message: "x", id: 1 });
   expect(parseCommand(line)).toEqual({ ok: true, command: { type: "compact", id: 1 } });
+  expect(parseCommand('{"type":"abort","id":null}')).toEqual({ ok: true, command: { type: "abort" } });
 });
 
 test.each([
