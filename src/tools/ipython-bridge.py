@@ -26,6 +26,9 @@ import types
 import warnings
 
 REQUESTS, ANSWERS = 3, 4
+# Standard output and error: second descriptors of both, and the streams that write to the first ones.
+ends = []
+outputs = []
 
 
 class Output(io.TextIOWrapper):
@@ -45,12 +48,22 @@ def open_output(fd):
     )
 
 
+def restore_outputs():
+    """Undoes what a cell did to its standard streams: nobody hears what is printed elsewhere."""
+    for index, fd in enumerate((1, 2)):
+        os.dup2(ends[index], fd)
+        if outputs[index].closed:
+            outputs[index] = open_output(fd)
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = outputs
+
+
 def show(text):
     """Prints a value or a traceback below what the cell printed."""
     if not text:
         return
-    start = "" if getattr(sys.stdout, "at_line_start", True) else "\n"
-    sys.stdout.write(start + text.rstrip("\n") + "\n")
+    output = outputs[0]
+    start = "" if output.at_line_start else "\n"
+    output.write(start + text.rstrip("\n") + "\n")
 
 
 def no_input(prompt=""):
@@ -176,6 +189,7 @@ def run_cell(shell, code):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     except BaseException as error:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        restore_outputs()
         show("".join(traceback.format_exception_only(type(error), error)))
         return False
 
@@ -184,10 +198,9 @@ def serve():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for fd in (REQUESTS, ANSWERS):
         os.set_inheritable(fd, False)
-    # A cell may close or redirect 1 and 2.
-    ends = [os.dup(1), os.dup(2)]
-    sys.stdout, sys.stderr = streams = open_output(1), open_output(2)
-    sys.__stdout__, sys.__stderr__ = streams
+    ends[:] = os.dup(1), os.dup(2)
+    outputs[:] = open_output(1), open_output(2)
+    restore_outputs()
     sys.argv = [""]
     __builtins__.input = no_input
     own_pid = os.getpid()
@@ -197,8 +210,11 @@ def serve():
     answer({"ready": shell.kind, "version": sys.version.split()[0]})
     for line in os.fdopen(REQUESTS, "r", encoding="utf-8", closefd=False):
         request = json.loads(line)
-        streams[0].at_line_start = True
+        outputs[0].at_line_start = True
         ok = run_cell(shell, request["code"])
+        flush()
+        restore_outputs()
+        # What could not be written before can be now.
         flush()
         if os.getpid() != own_pid:
             # A cell forked, and this is the child: the answer is the parent's.

@@ -96,6 +96,27 @@ describe.skipIf(!found.found).each(modes)("%s", (_mode, withIpython) => {
     },
   );
 
+  test.each([
+    "import os; os.close(1); os.close(2)",
+    "import os; os.dup2(os.open('log', os.O_CREAT | os.O_WRONLY), 1)",
+    "import sys; sys.stdout.close(); sys.stderr.close()",
+    "import io, sys; sys.stdout = sys.stderr = io.StringIO()",
+    "import os; os.close(1); print('lost')",
+    "import sys; sys.stdout = None; 1/0",
+  ])("is heard again after %s", async (code) => {
+    const python = await session(withIpython);
+    await python("x = 41");
+    await python(code);
+    const text = await python("import sys; print('out'); _ = print('err', file=sys.stderr); x + 1");
+    expect(text.split("\n").sort()).toEqual(["42", "err", "out"]);
+  });
+
+  test("shows values and faults to the model, wherever the code prints to", async () => {
+    const python = await session(withIpython);
+    expect(await python("import io, sys; sys.stdout = io.StringIO(); 1 + 1")).toBe("2");
+    expect(await python("sys.stdout = io.StringIO(); 1 / 0")).toMatch(/^ERROR: .*ZeroDivisionError/s);
+  });
+
   test("has no one to answer", async () => {
     const python = await session(withIpython);
     expect(await python("input('name? ')")).toMatch(
