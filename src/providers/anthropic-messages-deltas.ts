@@ -1,6 +1,7 @@
 import { ProviderError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent, TokenCounts } from "../contract/provider.ts";
+import { isBareError } from "./error-body.ts";
 import { toStreamError } from "./http-error.ts";
 import { toCount, toText } from "./json-values.ts";
 import type { ServerEvent } from "./sse.ts";
@@ -59,7 +60,7 @@ export function createMessageMachine(provider: string): MessageMachine {
   let stopDetails: JsonValue | undefined;
 
   return function* next(event) {
-    if (event.type === "error" || (event.error ?? null) !== null) throw toStreamError(event, provider);
+    if (isError(event)) throw toStreamError(event, provider);
     switch (event.type) {
       case "message_start":
         if (isJsonObject(event.message)) yield* start(event.message);
@@ -231,7 +232,7 @@ function toMessageEvents(event: ServerEvent): Iterable<JsonObject> {
 
 /** The events that a stream of this message would have had, for servers that answer without streaming. */
 function* wholeMessageEvents(message: JsonObject): Generator<JsonObject> {
-  if (message.type === "error" || (message.error ?? null) !== null) {
+  if (isError(message)) {
     yield message;
     return;
   }
@@ -243,6 +244,10 @@ function* wholeMessageEvents(message: JsonObject): Generator<JsonObject> {
   const { stop_reason = null, stop_details = null } = message;
   yield { type: "message_delta", delta: { stop_reason, stop_details } };
   yield { type: "message_stop" };
+}
+
+function isError(event: JsonObject): boolean {
+  return event.type === "error" || (event.error ?? null) !== null || isBareError(event);
 }
 
 const deltaFields: Readonly<Record<string, string>> = {

@@ -60,6 +60,12 @@ export function readErrorJson(json: JsonValue, nowMs: number): ErrorFacts {
   };
 }
 
+/** Whether an object is no event of an API but only an error's words, as gateways send them in a 200 reply. */
+export function isBareError({ type, object, choices, message, detail }: JsonObject): boolean {
+  if (type !== undefined || object !== undefined || choices !== undefined) return false;
+  return nonEmpty(message) !== undefined || nonEmpty(detail) !== undefined || Array.isArray(detail);
+}
+
 /** One line of at most `maxLength` characters, white space and control characters folded into single spaces. */
 export function oneLine(text: string, maxLength: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go

@@ -36,18 +36,20 @@ export function toHttpError(reply: FailedReply): ProviderError {
 
 /**
  * The error for an error object inside a 200 reply: an `error` event, a chunk with an `error` field, the `error` of a
- * failed response. Takes the object itself or whatever wraps it.
+ * failed response. Takes the object itself or whatever wraps it, and the server's word for why the reply stopped,
+ * empty when it gave none.
  */
-export function toStreamError(
-  error: JsonValue,
-  provider: string,
-  extra: { readonly status?: number } = {},
-): ProviderError {
+export function toStreamError(error: JsonValue, provider: string, stopReasonRaw = ""): ProviderError {
   const nowMs = Date.now();
   const facts = readErrorJson(error, nowMs);
-  const status = extra.status ?? facts.status;
   const said = `${provider} reported an error`;
-  return toError(facts, { provider, said, nowMs, ...(status !== undefined && { status }) });
+  return toError(facts, {
+    provider,
+    said,
+    nowMs,
+    ...(facts.status !== undefined && { status: facts.status }),
+    ...(stopReasonRaw !== "" && { stopReasonRaw }),
+  });
 }
 
 /**
@@ -79,11 +81,12 @@ type Circumstances = {
   readonly location?: string;
   /** What the headers ask to wait, in milliseconds. */
   readonly headerMs?: number;
+  readonly stopReasonRaw?: string;
   readonly nowMs: number;
 };
 
 function toError(facts: ErrorFacts, circumstances: Circumstances): ProviderError {
-  const { status, headerMs, nowMs } = circumstances;
+  const { status, headerMs, stopReasonRaw, nowMs } = circumstances;
   const kind = errorKind(status, facts);
   const waitMs = kind === "quota" ? (facts.resetMs ?? headerMs) : (headerMs ?? facts.resetMs);
   // A short wait that comes with an exhausted quota is the server's habit, not the truth.
@@ -93,6 +96,7 @@ function toError(facts: ErrorFacts, circumstances: Circumstances): ProviderError
   return new ProviderError(kind, sentence(facts, circumstances) + hint, {
     ...(status !== undefined && { status }),
     ...(facts.code !== undefined && { code: facts.code }),
+    ...(stopReasonRaw !== undefined && { stopReasonRaw }),
     ...(shownMs !== undefined && { retryAfterMs: shownMs }),
     ...(status !== undefined && isFinalStatus(status) && { transient: false }),
   });

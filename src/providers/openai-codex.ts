@@ -12,15 +12,17 @@ import { readServerEvents } from "./sse.ts";
 export const createOpenAICodex: CreateAdapter = ({ credentials, fetch }) =>
   toProvider(async (request, signal) => {
     const { model } = request;
+    const own = new AbortController();
     const { apiKey } = credentials;
     const headers = toHeaders(credentials, request);
     const body = toCodexParams(request);
     const response = await sendOpenAIRequest(
       fetch,
       { model, path: "/responses", apiKey, headers, body },
-      signal,
+      AbortSignal.any([signal, own.signal]),
     );
-    return toDeltas(readServerEvents(response, model.provider), model.provider);
+    const events = readServerEvents(response, model.provider);
+    return toDeltas(events, { provider: model.provider, abandon: () => own.abort() });
   });
 
 /** Throws a ProviderError of kind `auth` when the token has expired: there is no point in asking. */

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { TokenCounts } from "../contract/provider.ts";
+import { isBareError } from "./error-body.ts";
 import { toObjects, toText } from "./json-values.ts";
 
 /** A piece of what the model said. */
@@ -104,7 +105,7 @@ function readCalls(delta: JsonObject): ToolCallDelta[] {
 }
 
 function readError(chunk: JsonObject, choice: JsonObject, groq: JsonObject): JsonObject | undefined {
-  if (chunk.object === "error" || chunk.type === "error") return chunk;
+  if (chunk.object === "error" || chunk.type === "error" || isBareError(chunk)) return chunk;
   return [chunk, choice, groq].find(({ error }) => error != null && error !== false && error !== "");
 }
 

@@ -1,4 +1,3 @@
-import { ProviderError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent, TokenCounts } from "../contract/provider.ts";
 import { toStreamError } from "./http-error.ts";
@@ -6,6 +5,7 @@ import { createContentBlocks } from "./openai-completions-blocks.ts";
 import { type CompletionChunk, readChunk } from "./openai-completions-chunk.ts";
 import { laterFinishReason, toEnd } from "./openai-completions-finish.ts";
 import { createToolCalls } from "./openai-completions-tool-calls.ts";
+import { settleWithin } from "./settle-within.ts";
 import type { ServerEvent } from "./sse.ts";
 
 /**
@@ -46,29 +46,6 @@ export async function* toDeltas(
   } finally {
     // Not awaited: what was abandoned may never settle.
     events.return(undefined).catch(() => undefined);
-  }
-}
-
-/** The result; undefined when it takes too long or the stream breaks, which a finished reply can do without. */
-async function settleWithin<T>(
-  result: Promise<T>,
-  limitMs: number,
-  abandon: () => void,
-): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(undefined);
-      abandon();
-    }, limitMs);
-  });
-  try {
-    return await Promise.race([result, limit]);
-  } catch (thrown) {
-    if (thrown instanceof ProviderError) return undefined;
-    throw thrown;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -124,7 +101,7 @@ export function createCompletion(provider: string): Completion {
       const events = [...stated.meta(chunk), ...takeContent(chunk), ...stated.usage(chunk.usage)];
       finishReason = laterFinishReason(finishReason, chunk.finishReason);
       yield* events.length > 0 ? events : [{ type: "activity" } as const];
-      if (chunk.error !== undefined) throw toStreamError(chunk.error, provider);
+      if (chunk.error !== undefined) throw toStreamError(chunk.error, provider, finishReason);
     },
     isFinished: () => finishReason !== "",
     *end(isDone) {

@@ -1,27 +1,50 @@
 import { ProviderError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent } from "../contract/provider.ts";
+import { isBareError } from "./error-body.ts";
 import { toStreamError } from "./http-error.ts";
 import { toCount, toText } from "./json-values.ts";
 import { createOutputItems, type OutputItems } from "./openai-responses-items.ts";
+import { settleWithin } from "./settle-within.ts";
 import type { ServerEvent } from "./sse.ts";
+
+/** How long the failed response may take behind the error event that it usually follows. */
+const defaultGraceMs = 500;
+
+export type DeltaOptions = {
+  /** Whom the errors name. */
+  readonly provider: string;
+  /** Called when the reply is over but its stream may never be: what is still waited for has to be broken off. */
+  readonly abandon: () => void;
+  readonly graceMs?: number;
+};
 
 /**
  * Turns the events of a reply into deltas, up to the reply's own end: what the server sends after it is not read.
  * Throws a ProviderError when the reply fails or stops before its end.
  */
 export async function* toDeltas(
-  events: AsyncIterable<ServerEvent>,
-  provider: string,
+  events: AsyncGenerator<ServerEvent>,
+  { provider, abandon, graceMs = defaultGraceMs }: DeltaOptions,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const next = createResponseMachine(provider);
-  for await (const event of events) {
-    const data = toResponseEvent(event);
-    if (data === undefined) continue;
-    for (const delta of next(data)) {
-      yield delta;
-      if (delta.type === "end") return;
+  try {
+    for (let result = await events.next(); !result.done; result = await events.next()) {
+      const data = toResponseEvent(result.value);
+      if (data === undefined) continue;
+      if (isError(data)) {
+        const behind = await settleWithin(events.next(), graceMs, abandon);
+        const hasFailed = [result, behind].some(isFailedResponse);
+        throw toStreamError(errorOf(data), provider, hasFailed ? "failed" : "");
+      }
+      for (const delta of next(data)) {
+        yield delta;
+        if (delta.type === "end") return;
+      }
     }
+  } finally {
+    // Not awaited: what was abandoned may never settle.
+    events.return(undefined).catch(() => undefined);
   }
   throw new ProviderError(
     "protocol",
@@ -29,7 +52,19 @@ export async function* toDeltas(
   );
 }
 
-/** Takes one event of a Responses stream and gives what it means; throws a ProviderError when it ends in failure. */
+function isError(event: JsonObject): boolean {
+  return event.type === "error" || (event.error ?? null) !== null || isBareError(event);
+}
+
+function isFailedResponse(result: IteratorResult<ServerEvent, unknown> | undefined): boolean {
+  if (result === undefined || result.done) return false;
+  return toResponseEvent(result.value)?.type === "response.failed";
+}
+
+/**
+ * Takes one event of a Responses stream that is no error and gives what it means; throws a ProviderError when the reply
+ * ends in failure.
+ */
 export type ResponseMachine = (event: JsonObject) => Generator<ProviderEvent, void, undefined>;
 
 /** Makes the state machine of one reply. Its last event is `end`; after that it takes no more. */
@@ -39,7 +74,6 @@ export function createResponseMachine(provider: string): ResponseMachine {
 
   return function* next(event) {
     const type = toText(event.type) ?? "";
-    if (type === "error" || (event.error ?? null) !== null) throw toStreamError(errorOf(event), provider);
     const response = isJsonObject(event.response) ? event.response : undefined;
     if (response !== undefined && !named) {
       named = true;
@@ -69,7 +103,7 @@ function* finish(
 ): Generator<ProviderEvent> {
   const status = terminalStatus(type, response);
   if (isJsonObject(response.usage)) yield toUsage(response.usage);
-  if (status === "failed") throw toStreamError(response.error ?? {}, provider);
+  if (status === "failed") throw toStreamError(response.error ?? {}, provider, status);
   yield* items.finish(Array.isArray(response.output) ? response.output : []);
   if (items.refused()) throw refusal("refusal", provider);
   if (status === "completed") {

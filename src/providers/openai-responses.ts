@@ -9,8 +9,14 @@ import { readServerEvents } from "./sse.ts";
 export const createOpenAIResponses: CreateAdapter = ({ credentials, fetch }) =>
   toProvider(async (request, signal) => {
     const { model } = request;
+    const own = new AbortController();
     const { apiKey } = credentials;
     const body = toParams(request);
-    const response = await sendOpenAIRequest(fetch, { model, path: "/responses", apiKey, body }, signal);
-    return toDeltas(readServerEvents(response, model.provider), model.provider);
+    const response = await sendOpenAIRequest(
+      fetch,
+      { model, path: "/responses", apiKey, body },
+      AbortSignal.any([signal, own.signal]),
+    );
+    const events = readServerEvents(response, model.provider);
+    return toDeltas(events, { provider: model.provider, abandon: () => own.abort() });
   });

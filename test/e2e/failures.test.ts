@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Api } from "../../src/contract/messages.ts";
 import { chatReply } from "../support/chat-wire.ts";
 import type { ScriptedReply } from "../support/provider-server.ts";
 import { createBench } from "../support/with-provider.ts";
@@ -105,7 +106,7 @@ describe("a provider that fails is status 1 in both modes, one line on stderr, a
   test.each(
     (
       ["openai-completions", "openai-responses", "openai-codex-responses", "anthropic-messages"] as const
-    ).flatMap((api): [string, ScriptedReply][] => [
+    ).flatMap((api): [Api, ScriptedReply][] => [
       [api, { type: "application/json", body: bare }],
       [api, { body: `data: ${bare}\n\n` }],
     ]),

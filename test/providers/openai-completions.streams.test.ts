@@ -137,6 +137,7 @@ const streams: Record<string, Expectation> = {
   },
   "error-after-finish": {
     ...failed,
+    stopReasonRaw: "length",
     text: "We need",
     usage: { input: 43, output: 10, cacheRead: 0, cacheWrite: 0 },
     errorMessage: "test reported an error (502): Upstream went away",
@@ -145,6 +146,7 @@ const streams: Record<string, Expectation> = {
   },
   "error-in-choice": {
     ...failed,
+    stopReasonRaw: "error",
     errorMessage: "test reported an error (429): Slow down",
     kind: "rate_limit",
     transient: true,

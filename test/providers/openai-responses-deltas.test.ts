@@ -48,6 +48,22 @@ test.each([
   expect({ text, kind: error?.kind, transient: error?.transient }).toEqual(expected);
 });
 
+const errorEvent =
+  'event: error\ndata: {"type":"error","error":{"code":"server_error","message":"Broken"}}\n\n';
+const failedEvent =
+  'data: {"type":"response.failed","response":{"status":"failed","error":{"message":"Broken"}}}\n\n';
+
+test.each([
+  ["a failed response", failedEvent, {}, "failed"],
+  ["an error event", errorEvent, {}, undefined],
+  ["an error event with the failed response behind it", errorEvent + failedEvent, {}, "failed"],
+  ["an error event with nothing behind it", errorEvent, { hang: true }, undefined],
+])("%s keeps the server's words", async (_, body, options, stopReasonRaw) => {
+  const { error } = await reply(body, options);
+  expect(error?.message).toContain("Broken");
+  expect(error?.stopReasonRaw).toBe(stopReasonRaw);
+});
+
 test("no cut into chunks changes what a reply means", async () => {
   const written = readHandWritten("openai-responses");
   await fc.assert(

@@ -32,8 +32,7 @@ export function expectRecorded(
     const { errorKind: kind, transient = reply.error?.transient } = expected;
     expect({ kind: reply.error?.kind, transient: reply.error?.transient }).toEqual({ kind, transient });
   }
-  // A failure comes with an error, whose code says more than the word.
-  if (typeof expected.wireStopReason === "string" && expected.wireStopReason !== "failed") {
+  if (typeof expected.wireStopReason === "string") {
     expect(reply.stopReasonRaw).toBe(expected.wireStopReason);
   }
 }
