@@ -7,7 +7,7 @@ import type { AttachMode } from "../flags/lifecycle-commands.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
 import { createRebuilder } from "../runs/rebuild.ts";
-import { finalText } from "../session/agent-session.ts";
+import { finalText } from "../session/session-record.ts";
 import { createJsonSink } from "../sinks/json.ts";
 import { createTextSink } from "../sinks/text.ts";
 import type { Writer } from "../sinks/writer.ts";

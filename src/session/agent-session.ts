@@ -1,32 +1,26 @@
-import { type LoopDeps, runLoop } from "../agent/loop.ts";
-import { createRepeatGuard } from "../agent/repeat-guard.ts";
+import { runLoop } from "../agent/loop.ts";
 import type { Settings } from "../contract/config.ts";
 import type { NewEntry } from "../contract/entries.ts";
-import { errorMessage, type ProviderError } from "../contract/errors.ts";
-import type { AgentSessionEvent, Emit, SessionActionSnapshot } from "../contract/events.ts";
+import type { Emit, SessionActionSnapshot } from "../contract/events.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type {
-  AgentMessage,
-  AssistantMessage,
-  BashExecutionMessage,
-  CustomMessage,
-  UserMessage,
-} from "../contract/messages.ts";
-import type { RunFailure, RunLimit, RunOutcome } from "../contract/outcome.ts";
+import type { AgentMessage, BashExecutionMessage, CustomMessage, UserMessage } from "../contract/messages.ts";
+import type { RunLimit, RunOutcome } from "../contract/outcome.ts";
 import type { Model, Provider, ProviderRequest, ThinkingLevel } from "../contract/provider.ts";
 import type { Tool } from "../contract/tool.ts";
 import { createSessionActions } from "./actions.ts";
 import type { LeftBranch } from "./branch-summary.ts";
-import { createCallIds } from "./call-ids.ts";
+import { type ChosenModel, createChosenModel } from "./chosen-model.ts";
 import type { CompactionOutcome } from "./compaction.ts";
 import { toModelMessages } from "./context.ts";
 import { createContextGuard } from "./context-guard.ts";
-import { redactedMessage } from "./redacted-message.ts";
+import { createPromptCourse } from "./prompt-course.ts";
 import { createRetrySeries } from "./retry.ts";
+import { createSessionRecord } from "./session-record.ts";
 import { createSessionWork } from "./session-work.ts";
 import type { SessionCommand } from "./slash-commands.ts";
 import type { SessionStore } from "./store.ts";
-import { createUsageLedger, type UsageLedger } from "./usage.ts";
+import { createTurns } from "./turns.ts";
+import type { UsageLedger } from "./usage.ts";
 
 /** A model and what asks it. */
 export type ModelChoice = {
@@ -94,7 +88,7 @@ export type AgentSession = {
   steer(text: string): void;
   /** Queues a text that is said when the agent would stop. */
   followUp(text: string): void;
-  /** Takes what would be said next at the end, for a prompt of its own: it came too late for the last one. */
+  /** Takes what would be said next at the end, for a prompt of its own: it came too late for the last one. At a limit nothing. */
   takeQueued(): readonly string[];
   /** Takes all that is queued. */
   clearQueue(): readonly string[];
@@ -119,220 +113,64 @@ export type AgentSession = {
 
 /** Makes a session that asks a model, runs tools and keeps every message in its store. */
 export function createAgentSession(options: AgentSessionOptions): AgentSession {
-  const { store, now, redact } = options;
-  let choice: ModelChoice = options;
-  const outcome: RunOutcome = { failures: [], finalText: "" };
+  const { store, emit, redact } = options;
+  const record = createSessionRecord({ store, redact });
+  const { outcome } = record;
+  const chosen = createChosenModel(options, record.append);
   const actions = createSessionActions(emit, options.settings);
-  const ledger = createUsageLedger();
-  const guard = createRepeatGuard();
+  const course = createPromptCourse({ record, actions, emit });
   const retry = createRetrySeries({ settings: options.settings.retry, emit, redact, random: Math.random });
-  const schemas = options.tools.map(({ name, description, parameters }) => ({
-    name,
-    description,
-    parameters,
-  }));
-  /** The messages of the prompt that is at work, without superseded attempts. */
-  let added: AgentMessage[] = [];
-  let isPrompting = false;
-  /** What the user did meanwhile; it must not come between a call and its result. */
-  let waiting: BashExecutionMessage[] = [];
-
-  function emit(event: AgentSessionEvent): void {
-    if (isPrompting && event.type === "message_end") added.push(event.message);
-    options.emit(event);
-  }
-
-  function fail(kind: RunFailure["kind"], message: string): void {
-    outcome.failures.push({ kind, message: redact(message) });
-  }
-
-  function keep(append: () => unknown): void {
-    try {
-      append();
-    } catch (error) {
-      fail("persistence", errorMessage(error));
-    }
-  }
-
-  function record(message: AgentMessage): void {
-    keep(() => store.append({ type: "message", message: redactedMessage(message, redact) }));
-  }
-
-  function recordReply(message: AssistantMessage): void {
-    record(message);
-    const { stopReason, errorMessage: words } = message;
-    const failed = stopReason === "error" || stopReason === "aborted";
-    ledger.add(choice.model, failed ? "failed_attempt" : "turn", message.usage);
-    outcome.terminal = { stopReason, ...(words === undefined ? {} : { errorMessage: words }) };
-    outcome.finalText = finalText(message);
-  }
-
-  function buildRequest(): ProviderRequest {
-    return {
-      model: choice.model,
-      systemPrompt: options.systemPrompt,
-      messages: toModelMessages(store.branch(), choice.model),
-      tools: schemas,
-      thinkingLevel: choice.thinkingLevel,
-      sessionId: store.header.id,
-      ...(options.outputSchema === undefined ? {} : { outputSchema: options.outputSchema }),
-    };
-  }
-
+  const buildRequest = requestBuilder(options, chosen);
   const summaries = {
-    // The provider of whatever model is chosen by then.
-    provider: { stream: (request, signal) => choice.provider.stream(request, signal) } satisfies Provider,
+    ...options,
+    provider: chosen.provider,
     sessionId: store.header.id,
+    retry: options.settings.retry,
+    ledger: record.ledger,
     append(entry: NewEntry) {
-      keep(() => store.append(entry));
+      record.append(entry);
       return store.leafId() ?? "";
     },
-    retry: options.settings.retry,
-    ledger,
-    redact,
-    now,
   };
   const context = createContextGuard({
     ...summaries,
-    store,
     settings: options.settings.compaction,
-    emit,
-    model: () => choice.model,
+    model: chosen.model,
     buildRequest,
-    warn: options.warn,
   });
-
-  function keepWaiting(): void {
-    for (const message of waiting) keep(() => store.append({ type: "message", message }));
-    waiting = [];
-  }
-
-  /** Whether a limit is reached; it is then part of the outcome. */
-  function isOver(): boolean {
-    const repeated = guard.exceeded();
-    const limit: RunLimit | undefined =
-      repeated === undefined ? options.limit?.() : { name: "repeated_call", message: repeated };
-    if (limit !== undefined) outcome.limit = limit;
-    return limit !== undefined;
-  }
-
-  async function beforeTurn(signal: AbortSignal): ReturnType<LoopDeps["beforeTurn"]> {
-    keepWaiting();
-    if (isOver() || signal.aborted) return "stop";
-    const stuck = await context.beforeRequest(signal);
-    // A summary costs too.
-    if (isOver() || signal.aborted) return "stop";
-    if (stuck !== undefined) return { errorMessage: stuck };
-    actions.setActive({ kind: "turn", phase: "running" });
-    return "go";
-  }
-
-  async function onFailure(error: ProviderError, signal: AbortSignal): ReturnType<LoopDeps["onFailure"]> {
-    if (error.kind === "overflow") {
-      retry.fail(error);
-      const compacted = await context.onOverflow(signal);
-      if (compacted.kind === "failed")
-        fail("compaction", `the context could not be made small enough: ${compacted.message}`);
-      if (compacted.kind !== "done") return "give_up";
-    } else if (!(await retry.next(error, signal))) return "give_up";
-    // The attempt stays in the session file, but it is no part of what this prompt came to.
-    added.pop();
-    return "try_again";
-  }
-
-  const loop: LoopDeps = {
-    ask: {
-      provider: { stream: (request, signal) => choice.provider.stream(request, signal) },
-      emit,
-      ready: options.ready,
-      record: recordReply,
-      uniqueCallId: createCallIds(store),
-      secrets: options.secrets,
-      redact,
-      now,
+  const turns = createTurns({ ...options, record, chosen, actions, course, retry, context, buildRequest });
+  const rename = (name: string) => record.append({ type: "session_info", name });
+  const work = createSessionWork({
+    ...summaries,
+    compact: context.compactNow,
+    rename,
+    choice: chosen.choice,
+    choose: chosen.choose,
+    fail: (message) => record.fail("session_command", message),
+    answer(text) {
+      outcome.finalText = text;
     },
-    tools: {
-      tools: new Map(options.tools.map((tool) => [tool.name, tool])),
-      cwd: options.cwd,
-      emit,
-      ready: options.ready,
-      record,
-      redact,
-      guard,
-      now,
-    },
-    beforeTurn,
-    buildRequest,
-    onSuccess({ message }) {
-      retry.succeed();
-      context.onReply(message);
-    },
-    onFailure,
-    takeQueued: (when) =>
-      actions.take(when).map((text) => {
-        const message: UserMessage = { role: "user", content: text, timestamp: now() };
-        record(message);
-        return message;
-      }),
-  };
+  });
 
   async function prompt(
     message: UserMessage | CustomMessage,
     signal: AbortSignal,
     finish?: FinishPrompt,
   ): Promise<boolean> {
-    added = [];
-    isPrompting = true;
-    delete outcome.terminal;
-    record(message);
-    emit({ type: "agent_start" });
-    actions.setActive({ kind: "turn", phase: "preparing" });
-    try {
-      await runLoop([message], loop, signal);
-      retry.abandon();
-      await finish?.({ messages: added, tell: tellOfEnd, busy });
-    } catch (error) {
-      retry.abandon();
-      fail("internal", errorMessage(error));
-    }
-    isPrompting = false;
-    keepWaiting();
-    actions.setActive(undefined);
-    emit({ type: "agent_end", messages: added });
+    // What cannot be asked any more is no part of the conversation.
+    const opening = turns.isOver() ? undefined : message;
+    if (opening !== undefined) record.message(opening);
+    await course.run(async (end) => {
+      try {
+        if (opening !== undefined) await runLoop([opening], turns.loop, signal);
+      } finally {
+        retry.abandon(signal.aborted ? "the attempt was aborted" : "there was no further attempt");
+      }
+      await finish?.(end);
+    });
     await options.ready();
     return endedWell(outcome);
   }
-
-  /** Tells a message that the model does not see. */
-  function tellOfEnd(message: CustomMessage): void {
-    const { customType, details } = message;
-    keep(() =>
-      store.append({ type: "custom", customType, ...(details === undefined ? {} : { data: details }) }),
-    );
-    emit({ type: "message_start", message });
-    emit({ type: "message_end", message });
-  }
-
-  function busy(label: string): void {
-    actions.setActive({ kind: "turn", phase: "committing", label });
-  }
-
-  function rename(name: string): void {
-    keep(() => store.append({ type: "session_info", name }));
-  }
-
-  const work = createSessionWork({
-    ...summaries,
-    ...options,
-    compact: context.compactNow,
-    rename,
-    choice: () => choice,
-    choose,
-    fail: (message) => fail("session_command", message),
-    answer(text) {
-      outcome.finalText = text;
-    },
-  });
 
   async function run(label: string, job: () => Promise<void>): Promise<boolean> {
     await during(label, job);
@@ -349,28 +187,6 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     }
   }
 
-  function addMessage(message: BashExecutionMessage): void {
-    const { command, output } = message;
-    waiting.push({ ...message, command: redact(command), output: redact(output) });
-    if (!isPrompting) keepWaiting();
-  }
-
-  function renew(): void {
-    outcome.failures = outcome.failures.filter(({ kind }) => kind === "persistence");
-    delete outcome.limit;
-    guard.reset();
-  }
-
-  function choose(next: Partial<ModelChoice>): void {
-    const before = choice;
-    choice = { ...choice, ...next };
-    const { model, thinkingLevel } = choice;
-    if (model.id !== before.model.id || model.provider !== before.model.provider)
-      keep(() => store.append({ type: "model_change", provider: model.provider, modelId: model.id }));
-    if (thinkingLevel !== before.thinkingLevel)
-      keep(() => store.append({ type: "thinking_level_change", thinkingLevel }));
-  }
-
   return {
     prompt,
     command: (command, signal) => run(`/${command.name}`, () => work.command(command, signal)),
@@ -378,25 +194,41 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     compact: context.compactNow,
     steer: actions.steer,
     followUp: actions.followUp,
-    takeQueued: () => actions.take("at_end"),
+    takeQueued: () => (turns.isOver() ? [] : actions.take("at_end")),
     clearQueue: actions.clear,
     abortRetry: retry.abortWait,
-    addMessage,
+    addMessage: course.addMessage,
     rename,
     during,
-    renew,
-    choose,
-    choice: () => choice,
+    renew() {
+      record.renew();
+      turns.renew();
+    },
+    choose: chosen.choose,
+    choice: chosen.choice,
     actions: actions.snapshot,
     outcome: () => outcome,
-    ledger,
+    ledger: record.ledger,
     store,
   };
 }
 
-/** The text of an answer, as text mode prints it. */
-export function finalText(message: AssistantMessage): string {
-  return message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
+/** Makes what builds the request for all that the session holds by then. */
+function requestBuilder(
+  { store, systemPrompt, tools, outputSchema }: AgentSessionOptions,
+  { choice }: ChosenModel,
+): () => ProviderRequest {
+  const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  return () => {
+    const { model, thinkingLevel } = choice();
+    return {
+      ...{ model, systemPrompt, thinkingLevel },
+      messages: toModelMessages(store.branch(), model),
+      tools: schemas,
+      sessionId: store.header.id,
+      ...(outputSchema === undefined ? {} : { outputSchema }),
+    };
+  };
 }
 
 /** A session that cannot be written any more can still give its answers. */

@@ -1,11 +1,22 @@
 import type { AgentMessage, UserContent } from "../contract/messages.ts";
 
-/** A message as it is kept: what a person said may hold a credential, all others were cleaned where they were made. */
+/** A message as it is kept: what a person said or ran may hold a credential, all else was cleaned where it was made. */
 export function redactedMessage(message: AgentMessage, redact: (text: string) => string): AgentMessage {
-  if (message.role !== "user" && message.role !== "custom") return message;
-  const { content } = message;
-  if (typeof content === "string") return { ...message, content: redact(content) };
-  const clean = (block: UserContent): UserContent =>
-    block.type === "text" ? { ...block, text: redact(block.text) } : block;
-  return { ...message, content: content.map(clean) };
+  switch (message.role) {
+    case "user":
+    case "custom":
+      return { ...message, content: redactedContent(message.content, redact) };
+    case "bashExecution":
+      return { ...message, command: redact(message.command), output: redact(message.output) };
+    default:
+      return message;
+  }
+}
+
+function redactedContent(
+  content: string | UserContent[],
+  redact: (text: string) => string,
+): string | UserContent[] {
+  if (typeof content === "string") return redact(content);
+  return content.map((block) => (block.type === "text" ? { ...block, text: redact(block.text) } : block));
 }

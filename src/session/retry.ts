@@ -25,8 +25,8 @@ export type RetrySeries = {
   abortWait(): boolean;
   /** Closes an open series: an attempt worked. */
   succeed(): void;
-  /** Closes an open series: its last attempt was aborted. */
-  abandon(): void;
+  /** Closes an open series whose last attempt came to nothing, and says why in a few words. */
+  abandon(why: string): void;
   /** Closes an open series: the failure is not one that another attempt helps. */
   fail(error: ProviderError): void;
 };
@@ -79,7 +79,7 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
     next,
     abortWait,
     succeed: () => close(true),
-    abandon: () => close(false, "the attempt was aborted"),
+    abandon: (why) => close(false, why),
     fail,
   };
 }

@@ -484,7 +484,10 @@ describe("a small window", () => {
   });
 
   test("is enough for several huge results in one turn", async () => {
-    const calls = [1, 2, 3, 4, 5, 6].map((n) => ({ ...print, id: `call_${n}` }));
+    const calls = [1, 2, 3, 4, 5, 6].map((n) => ({
+      ...{ id: `call_${n}`, name: "bash" },
+      args: { command: `yes 'many words that fill window ${n}' | head -n 3000` },
+    }));
     const bench = await createBench([counting([chatReply({ calls }), chatReply({ text: "done" })])], small);
     const { status, stdout, lines } = await bench.run(["print a lot"]);
     expect({ status, stdout, lines: lines.length }).toEqual({ status: 0, stdout: "done\n", lines: 0 });

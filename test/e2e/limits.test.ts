@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
 import type { Script } from "../support/provider-server.ts";
+import type { Line } from "../support/run-cli.ts";
+import { readSession, sessionPath } from "../support/session-file.ts";
 import { inBothModes, ownMessages, runs, says, writes } from "../support/unattended.ts";
 import { createBench } from "../support/with-provider.ts";
 
@@ -150,6 +152,38 @@ test("--max-cost holds in any run, and counts attempts that failed", async () =>
   ]);
 });
 
+test("a limit behind a failed attempt leaves that attempt as what the prompt came to", async () => {
+  const cut = {
+    body: `${chatReply({ text: "par" }).body}`.split("data: [DONE]")[0]?.replace('"stop"', "null") ?? "",
+  };
+  const { json } = await inBothModes([cut, busy], ["--max-cost", "5"], { setup: { model: dear } });
+  expect([json.status, json.bench.server.requests.length]).toEqual([1, 1]);
+  expect(json.lines.find(({ type }) => type === "auto_retry_end")).toMatchObject({
+    success: false,
+    finalError: "there was no further attempt",
+  });
+  expect(json.lines.at(-1)?.messages.map(({ role, stopReason }: Line) => stopReason ?? role)).toEqual([
+    "user",
+    "error",
+    "custom",
+  ]);
+});
+
+test("what is queued at a limit is not said, and named", async () => {
+  const { run, server, workspace } = await createBench([says("one")]);
+  const prompts = [
+    { type: "prompt", message: "first" },
+    { type: "follow_up", message: "second" },
+  ];
+  const { status, stderr } = await run(["--mode", "rpc", "--autonomous-max-turns", "1"], {
+    stdin: prompts.map((prompt) => `${JSON.stringify(prompt)}\n`).join(""),
+    unchecked: true,
+  });
+  expect([status, server.requests.length]).toEqual([4, 1]);
+  expect(stderr).toContain("1 queued message was not said");
+  expect(JSON.stringify(readSession(sessionPath(workspace)))).not.toContain("second");
+});
+
 test("a model without prices is named where there is a limit on the cost", async () => {
   const { run } = await createBench([says("done")]);
   const { status, stderr } = await run(["--max-cost", "1", "do it"]);
@@ -164,6 +198,8 @@ test("a prompt that a limit leaves no room for is named, and not made up for by 
   expect([status, server.requests.length]).toEqual([4, 1]);
   expect(stderr).toContain("stopped: the limit of 1 turn");
   const { lines } = await run(["--mode", "json", ...args]);
+  expect((await run(["-c", "third"])).status).toBe(0);
+  expect(JSON.stringify(server.json(-1).messages)).not.toContain("second");
   expect(lines.filter(({ type }) => type === "agent_end").map(({ messages }) => messages.length)).toEqual([
     3, 1,
   ]);
