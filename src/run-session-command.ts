@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { homeFolder, homePaths } from "./config/paths.ts";
 import type { SessionCommandInvocation } from "./flags/session-commands.ts";
 import type { Host } from "./host.ts";
 import type { Console } from "./main.ts";
@@ -25,6 +26,11 @@ export async function runSessionCommand(
       return exportSession({ folder, id, format, ...file, signal: host.signal, warn }, stdout);
     }
     case "rm":
-      return (await import("./commands/rm.ts")).removeSession({ folder, id, pid: host.pid });
+      return (await import("./commands/rm.ts")).removeSession({
+        folder,
+        runs: homePaths(homeFolder(host.env)).runs,
+        id,
+        pid: host.pid,
+      });
   }
 }

@@ -1,6 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { errorMessage, StartupError } from "../contract/errors.ts";
+import { removeEndedRun } from "../runs/registry.ts";
 import { acquireLock, type Lock, LockedError } from "../session/lock.ts";
 import { findSavedSession } from "../session/session-index.ts";
 import { tornPath } from "../session/session-repair.ts";
@@ -9,6 +10,8 @@ import { lockPath } from "../session/store-open.ts";
 export type RemoveSessionOptions = {
   /** Where sessions are kept. */
   readonly folder: string;
+  /** The folder of all runs. */
+  readonly runs: string;
   /** The session's id, the unique beginning of one, or its name. */
   readonly id: string;
   /** The process that holds the lock meanwhile. */
@@ -16,16 +19,17 @@ export type RemoveSessionOptions = {
 };
 
 /**
- * Removes a session's files; gives the exit status. Throws a StartupError when there is no such session, when it is in
- * use, or when it cannot be removed.
+ * Removes a session's files and what its last run left; gives the exit status. Throws a StartupError when there is no
+ * such session, when it is in use, or when it cannot be removed.
  */
-export function removeSession({ folder, id, pid }: RemoveSessionOptions): number {
-  const { path } = findSavedSession(folder, id, { byName: true });
+export function removeSession({ folder, runs, id, pid }: RemoveSessionOptions): number {
+  const { path, id: whole } = findSavedSession(folder, id, { byName: true });
   const lock = lockToRemove(path, pid);
   try {
     rmSync(path);
     rmSync(tornPath(path), { force: true });
     for (const left of lockLeftovers(path)) rmSync(left, { force: true });
+    removeEndedRun(runs, whole);
   } catch (error) {
     throw cannotRemove(path, error);
   } finally {

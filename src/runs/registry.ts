@@ -84,7 +84,7 @@ export function pruneRuns(runs: string, nowMs: number): void {
     if (!isRunId(name)) {
       if (ageMs > maxStartMs) rmSync(folder, { recursive: true, force: true });
     } else if (kept < maxKept && ageMs <= maxAgeMs) kept++;
-    else if (readRun(folder)?.isLive !== true) remove(runs, name);
+    else removeEndedRun(runs, name);
   }
 }
 
@@ -97,13 +97,14 @@ function latestFirst(runs: string): { name: string; modifiedMs: number }[] {
     .sort((a, b) => b.modifiedMs - a.modifiedMs);
 }
 
-/** In one step out of the way, so that nobody sees half a run. */
-function remove(runs: string, id: string): void {
+/** Removes what a run left, if there was one and it has ended: in one step, so that nobody sees half a run. */
+export function removeEndedRun(runs: string, id: string): void {
+  if (readRun(join(runs, id))?.isLive === true) return;
   const gone = join(runs, `.gone-${id}`);
   try {
     renameSync(join(runs, id), gone);
   } catch {
-    // Another process removes it.
+    // There is none, or another process removes it.
     return;
   }
   rmSync(gone, { recursive: true, force: true });

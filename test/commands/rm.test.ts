@@ -11,7 +11,7 @@ const makeFolder = useFolders();
 test("rm removes a session that is not in use, with what belongs to it", () => {
   const folder = makeFolder();
   const store = writeSampleSession(folder);
-  const remove = () => removeSession({ folder, id: "mine", pid: process.pid });
+  const remove = () => removeSession({ folder, runs: "/none", id: "mine", pid: process.pid });
   expect(remove).toThrow(
     new StartupError(
       `the session ${store.path} is in use by process ${process.pid}: remove it when that has ended`,
@@ -34,7 +34,7 @@ test("rm leaves other sessions alone, and asks which of several is meant", () =>
   const [one, other] = [writeSampleSession(folder), writeSampleSession(folder)];
   one.close();
   other.close();
-  const remove = (id: string) => removeSession({ folder, id, pid: process.pid });
+  const remove = (id: string) => removeSession({ folder, runs: "/none", id, pid: process.pid });
   expect(() => remove("mine")).toThrow(/means more than one session: .*, .*; give more of the id/);
   remove(one.header.id);
   expect(readdirSync(folder)).toEqual([`${other.header.id}.jsonl`]);
@@ -45,7 +45,7 @@ test("rm does not take the lock of another machine for a dead one", () => {
   const store = writeSampleSession(folder);
   store.close();
   writeFileSync(`${store.path}.lock`, JSON.stringify({ pid: 1, host: "elsewhere" }));
-  expect(() => removeSession({ folder, id: "mine", pid: process.pid })).toThrow(
+  expect(() => removeSession({ folder, runs: "/none", id: "mine", pid: process.pid })).toThrow(
     /in use by process 1 on the machine elsewhere: .* or remove .*\.lock if that process is gone/,
   );
 });

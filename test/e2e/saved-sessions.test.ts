@@ -114,6 +114,16 @@ test("rm removes a session without asking, and only that one", async () => {
   expect(again.stderr).toMatch(oneLine);
 });
 
+test("rm removes what the session's last run left, too", async () => {
+  const { run, runBare, workspace } = await createBench([chatReply({ text: "Done" })]);
+  const { stdout } = await run(["--resident", "--name", "left", "hi"]);
+  expect(await runBare(["wait", "left"])).toMatchObject({ status: 0 });
+  expect(readdirSync(join(workspace.home, "runs"))).toEqual([JSON.parse(stdout).id]);
+  expect(await runBare(["rm", "left"])).toMatchObject({ status: 0, stderr: "" });
+  expect(readdirSync(join(workspace.home, "runs"))).toEqual([]);
+  expect((await runBare(["list", "--all", "--json"])).stdout).toBe("[]\n");
+});
+
 test("rm refuses a session that a run is at work on, which show and export read all the same", async () => {
   const { run, runBare, workspace } = await createBench([
     chatReply({ calls: [{ name: "bash", args: { command: "sleep 60" } }] }),
