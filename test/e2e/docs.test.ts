@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -50,6 +51,26 @@ test.each(examples)(
   120_000,
 );
 
+test("the programs of the pages have the types that the package gives them", async () => {
+  const programs = pages.flatMap((page) => blocksOf(page, "ts"));
+  expect(programs).not.toEqual([]);
+  const folder = join(clone, "programs");
+  mkdirSync(folder);
+  for (const [index, program] of programs.entries()) writeFileSync(join(folder, `${index}.mts`), program);
+  const compilerOptions = {
+    strict: true,
+    module: "nodenext",
+    target: "es2023",
+    noEmit: true,
+    types: ["node"],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+  expect(await runExample("sh", "node_modules/.bin/tsc -p programs")).toMatchObject({
+    status: 0,
+    stdout: "",
+  });
+});
+
 describe.each(pages)("%s", (page) => {
   const text = readFileSync(join(root, page), "utf8");
 
@@ -83,6 +104,14 @@ function examplesOf(page: string): Example[] {
     status: Number(found[2] ?? 0),
     script: found[3] ?? "",
   }));
+}
+
+/** The blocks of a page in a language. */
+function blocksOf(page: string, language: string): string[] {
+  const text = readFileSync(join(root, page), "utf8");
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))].map(
+    ([, block = ""]) => block,
+  );
 }
 
 /** The names that the headings of a page can be linked by. */
