@@ -51,7 +51,7 @@ export function findSavedSession(
   );
   const exact = matching.filter((session) => session.id === id);
   const [found, ...others] = withoutCopies(exact.length > 0 ? exact : matching);
-  if (found === undefined) throw notFound(folder, id, isId, byName);
+  if (found === undefined) throw unreadable(candidates, id) ?? notFound(folder, id, isId, byName);
   if (others.length > 0) throw ambiguous(id, [found, ...others]);
   return found;
 }
@@ -115,6 +115,23 @@ function withoutCopies(sessions: readonly SessionSummary[]): SessionSummary[] {
 
 function mayHaveId({ name }: SessionFileInfo, id: string): boolean {
   return name.startsWith(id) || !ownName.test(name);
+}
+
+/** Why the file that an id names cannot be read; undefined when there is no such file. */
+function unreadable(files: readonly SessionFileInfo[], id: string): StartupError | undefined {
+  const file = files.find(({ name }) => ownName.test(name) && name.startsWith(id));
+  if (file === undefined) return undefined;
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file.path, "r");
+    readHeader(descriptor, file.path);
+    return undefined;
+  } catch (error) {
+    if (error instanceof StartupError) return error;
+    return new StartupError(`cannot open the session file ${file.path}: ${errorMessage(error)}`);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
 }
 
 function isPath(value: string): boolean {

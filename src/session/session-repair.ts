@@ -48,7 +48,8 @@ export function rewriteWithoutBadLines(
     closeSync(descriptor);
   }
   file.abandon();
-  warn(`${bad.length} damaged lines of ${file.path} were moved to ${tornPath(file.path)}`);
+  const lines = bad.length === 1 ? "1 damaged line" : `${bad.length} damaged lines`;
+  warn(`${lines} of ${file.path} moved to ${tornPath(file.path)}`);
   return openSessionFile(file.path);
 }
 

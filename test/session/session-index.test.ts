@@ -190,6 +190,23 @@ describe("a session is found", () => {
   });
 });
 
+test.each([
+  ["a header that was cut off", '{"type":"session","ver', "does not begin with a session header"],
+  [
+    "a version that is not known",
+    JSON.stringify({ type: "session", version: 99, id: ids.first }),
+    "version 99",
+  ],
+  ["nothing", "", "it is empty"],
+])("a session file with %s is named, with what is wrong", (_, content, why) => {
+  const folder = makeFolder();
+  const path = join(folder, `${ids.first}.jsonl`);
+  writeFileSync(path, content);
+  const words = refusal(() => findSession(folder, ids.first));
+  expect(words).toContain(path);
+  expect(words).toContain(why);
+});
+
 test("a session that was just made is found and named", () => {
   const folder = makeFolder();
   const store = createSession({ folder, cwd: "/work", pid: process.pid, persist: true });
