@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { fstatSync, type Stats, statSync } from "node:fs";
 import { constants, devNull } from "node:os";
 import { errorMessage, StartupError } from "./contract/errors.ts";

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { resolve } from "node:path";
+import { keepCodeCache } from "./code-cache.mjs";
 import { ensureInstalled, root, run } from "./ensure-installed.mjs";
 import { thirdPartyNotices } from "./notices.mjs";
 
@@ -34,6 +35,7 @@ const old = `${target}.old-${process.pid}`;
 try {
   await bundle();
   copyFileSync(`${root}src/providers/models.json`, `${fresh}/models.json`);
+  await keepCodeCache(fresh);
   const types = ["-p", "test/support/tsconfig.types.json", "--outDir", `${fresh}/types`];
   process.exitCode = run("node_modules/.bin/tsc", types);
 } catch (error) {
@@ -63,10 +65,10 @@ async function bundle() {
   // Names stay as they are: they are what a stack trace is read by.
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: true } };
   // Node loads CommonJS in less than half the time of modules, and one file faster than twenty: what every command needs
-  // is in cli.js, what every run needs besides in run.js, all else in files that are loaded when they are used.
+  // is in main.js, what every run needs besides in run.js, all else in files that are loaded when they are used.
   const program = await build({
     ...common,
-    input: { cli: "src/cli.ts" },
+    input: { main: "src/cli.ts" },
     output: {
       dir: fresh,
       format: "cjs",
@@ -76,12 +78,13 @@ async function bundle() {
       plugins: [{ name: "late-builtins", renderChunk: requireLate }],
       codeSplitting: {
         groups: [
-          { name: "cli", tags: ["$initial"] },
+          { name: "main", tags: ["$initial"] },
           ...lateFiles.map(([name, ...roots]) => ({ name, test: (id) => imports.reach(roots, id) })),
         ],
       },
     },
   });
+  copyFileSync(`${root}src/launch.cjs`, `${fresh}/cli.js`);
   chmodSync(`${fresh}/cli.js`, 0o755);
   writeFileSync(`${fresh}/package.json`, '{ "type": "commonjs" }\n');
   const library = await build({
@@ -147,5 +150,7 @@ function requireLate(code) {
     late.set(name, `(${call})`);
     return "";
   });
-  return rest.replace(/\bnode_\w+\b/g, (name) => late.get(name) ?? name);
+  return rest
+    .replace(/\bnode_\w+\b/g, (name) => late.get(name) ?? name)
+    .replace(/\bimport\("(node:[\w/]+)"\)/g, 'Promise.resolve().then(() => require("$1"))');
 }
