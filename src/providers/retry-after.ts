@@ -11,6 +11,8 @@ export function readRetryAfterMs(header: (name: string) => string | null, nowMs:
 function retryAfterMs(value: string | null, nowMs: number): number | undefined {
   const seconds = numberMs(value, 1000);
   if (seconds !== undefined || value === null) return seconds;
+  // `Date.parse` makes a date of whatever has a number in it.
+  if (!/^\s*(?:[A-Za-z]+,? .*\d:\d|\d{4}-\d\d-\d\dT)/.test(value)) return undefined;
   const date = Date.parse(value);
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }

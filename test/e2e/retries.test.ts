@@ -54,6 +54,7 @@ describe("how long is waited", () => {
       150,
     ],
     ["nonsense: our own delay", () => ({ "retry-after": "soon" }), 10, 13],
+    ["a number that is no time: our own delay", () => ({ "retry-after": "-5" }), 10, 13],
     ["no time: our own delay", () => ({}), 10, 13],
   ])("as the provider asks in %s", async (_, headers, least, most) => {
     const { run, server, workspace } = await createBench([() => slowDown(headers()), done]);
