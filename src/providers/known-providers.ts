@@ -54,6 +54,8 @@ function toKnownProvider(name: string, { env, modelsFile, catalog }: KnownProvid
   const endpoint = endpoints.get(name);
   const models = new Map((custom.models ?? []).map((model) => [model.id, model]));
   const ownModelIds = broken?.modelIds ?? [...models.keys()];
+  const problem =
+    broken?.problem ?? (custom.baseUrl === undefined ? baseUrlProblem(endpoint, env) : undefined);
   const defaultModel = ownModelIds[0] ?? endpoint?.defaultModel;
   const connection = {
     name,
@@ -68,7 +70,7 @@ function toKnownProvider(name: string, { env, modelsFile, catalog }: KnownProvid
     needsKey: endpoint !== undefined && !endpoint.isLocal && !provesByHeader(connection.headers),
     takesAnyModel: endpoint === undefined || endpoint.isLocal === true,
     ...(defaultModel === undefined ? {} : { defaultModel }),
-    ...(broken && { problem: broken.problem }),
+    ...(problem !== undefined && { problem }),
     ownModelIds,
     modelIds: () => [...new Set([...ownModelIds, ...(endpoint ? catalog.ids(name) : [])])],
     toModel: (id, known) => {
@@ -106,6 +108,14 @@ function baseUrlOf(custom: CustomProvider, endpoint: Endpoint | undefined, env: 
   const fromEnv = endpoint?.baseUrlEnv === undefined ? undefined : env[endpoint.baseUrlEnv]?.trim();
   const baseUrl = custom.baseUrl ?? (fromEnv || endpoint?.baseUrl) ?? "";
   return baseUrl.replace(/\/+$/, "");
+}
+
+/** What the environment states is checked here; `models.json` is checked where it is read. */
+function baseUrlProblem(endpoint: Endpoint | undefined, env: Env): string | undefined {
+  const name = endpoint?.baseUrlEnv;
+  const value = name === undefined ? undefined : env[name]?.trim();
+  if (!value || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol))) return undefined;
+  return `${name} has to be an http:// or https:// address`;
 }
 
 /** Whether the user said how much a model may write, or how to say so. */

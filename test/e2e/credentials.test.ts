@@ -93,6 +93,18 @@ describe("where a key comes from", () => {
     });
   });
 
+  test.each(["foo", "ftp://host/v1", "localhost:8080"])("a base URL %s is refused", async (url) => {
+    const { runBare } = await createBench(done);
+    const result = await runBare(["--model", "openai/gpt-5.5", "hi"], {
+      env: { OPENAI_API_KEY: "sk-openai", OPENAI_BASE_URL: url },
+    });
+    expect(result).toMatchObject({
+      status: 2,
+      stdout: "",
+      stderr: "base-context: OPENAI_BASE_URL has to be an http:// or https:// address\n",
+    });
+  });
+
   test("headers are sent as they stand", async () => {
     const headers = { "X-Team": "$HOME tools", "User-Agent": "mine" };
     const { run, server } = await createBench(done, { provider: { headers } });
