@@ -1,5 +1,6 @@
-import { chmodSync, rmSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
+import { chmodSync, renameSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { basename, dirname, join } from "node:path";
 import { isJsonObject } from "../contract/json.ts";
 import type { Sink } from "../contract/sink.ts";
 import { maxCommandBytes, type RpcResponse } from "./protocol.ts";
@@ -24,7 +25,7 @@ export type ControlServer = {
   tell(step: (sink: Pick<Sink, "header" | "emit">) => void): void;
   /**
    * Takes no further commands and says goodbye to the clients. Those that are behind in their reading keep the process
-   * alive until they have caught up.
+   * alive until they have caught up. The socket stays where it is, which may be another folder by now.
    */
   close(): void;
 };
@@ -53,14 +54,9 @@ export async function openControlServer(options: ControlServerOptions): Promise<
   });
   server.maxConnections = maxClients;
   server.unref();
-  rmSync(options.socket, { force: true });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.socket, resolve);
-  });
+  await listen(server, options.socket);
   // A connection that cannot be taken (too many open files) is that client's loss.
   server.on("error", () => undefined);
-  chmodSync(options.socket, 0o600);
   return {
     tell(step) {
       for (const { watching } of clients) if (watching !== undefined) step(watching);
@@ -75,6 +71,18 @@ export async function openControlServer(options: ControlServerOptions): Promise<
       }
     },
   };
+}
+
+/** The socket gets its name when it takes clients, its user's alone: until then it has another, which is no longer. */
+async function listen(server: Server, path: string): Promise<void> {
+  const early = join(dirname(path), `.${basename(path, ".sock")}`);
+  rmSync(early, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(early, resolve);
+  });
+  chmodSync(early, 0o600);
+  renameSync(early, path);
 }
 
 type ServeOptions = Pick<ControlServerOptions, "connect" | "watch"> & { readonly isClosed: () => boolean };

@@ -74,11 +74,11 @@ function createRegistered(registration: Registration, options: PresenceOptions):
     return sink;
   }
 
-  async function listen(record: RunRecord): Promise<void> {
+  async function listen(): Promise<void> {
     const { openControlServer } = await import("../runs/control-server.ts");
     const connect = async (send: (response: RpcResponse) => void): Promise<RpcHandler> =>
       (await run.service()).connect((response) => send(redactValue(response, redact)));
-    const opened = await openControlServer({ socket: record.socket, connect, watch });
+    const opened = await openControlServer({ socket: registration.record().socket, connect, watch });
     if (isClosed) opened.close();
     else server = opened;
   }
@@ -86,7 +86,7 @@ function createRegistered(registration: Registration, options: PresenceOptions):
   async function open(): Promise<void> {
     if (isClosed) return;
     try {
-      await listen(registration.record());
+      await listen();
       const { tidyUp } = await import("../runs/tidy-up.ts");
       tidyUp(registration);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -84,6 +84,24 @@ test("a socket is its user's alone, and takes the place of what a dead run left"
   await open();
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(path).isSocket()).toBe(true);
+});
+
+test("a socket is there only once it takes clients", async () => {
+  const opening = open();
+  expect(readdirSync(folder)).not.toContain("control.sock");
+  await opening;
+  expect(readdirSync(folder)).toEqual(["control.sock"]);
+  await enter();
+});
+
+test("a server whose folder has moved leaves the socket that another one has there by now", async () => {
+  const { close } = await open();
+  renameSync(folder, `${folder}-moved`);
+  mkdirSync(folder);
+  await open();
+  close();
+  await enter();
+  rmSync(`${folder}-moved`, { recursive: true });
 });
 
 test("every client that attaches sees each event, whoever comes and goes beside it", async () => {
