@@ -2,7 +2,7 @@ import { errorMessage, StartupError } from "./contract/errors.ts";
 import type { RunFailure, RunOutcome } from "./contract/outcome.ts";
 import { exitStatus } from "./exit-status.ts";
 import { type Invocation, parseArguments } from "./flags/flags.ts";
-import { keepHeapSmall } from "./heap.ts";
+import { keepHeapSmallSoon } from "./heap.ts";
 import type { Host } from "./host.ts";
 import { createRedaction, type Redaction } from "./redaction.ts";
 import { writeLastMessage } from "./report/last-message.ts";
@@ -90,7 +90,7 @@ async function start(invocation: RunInvocation, host: Host, console: Console): P
   // Most of the program is loaded here, so that what needs no run answers at once.
   const { startRun } = await import("./start/start-run.ts");
   const run = await startRun(invocation, host, console);
-  keepHeapSmall();
+  keepHeapSmallSoon();
   const { createPresence } = await import("./serve/presence.ts");
   const presence = createPresence({ run, host, console });
   presence.openSoon();

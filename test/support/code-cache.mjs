@@ -20,13 +20,10 @@ export async function keepCodeCache(dist) {
     const { apiWires, startProvider } = await loadProvider(home);
     // What the last run leaves counts: it is of the API that most servers speak.
     const apis = ["anthropic-messages", "openai-responses", "openai-completions"];
-    for (const wire of apis.map((name) => apiWires.find(({ api }) => api === name)))
-      for (const part of ["before", "after"]) {
-        const server = await startProvider(conversation(wire));
-        await runOnce({ dist, caches, home, part, provider: { url: server.url, api: wire.api } }).finally(
-          server.close,
-        );
-      }
+    for (const wire of apis.map((name) => apiWires.find(({ api }) => api === name))) {
+      const server = await startProvider(conversation(wire));
+      await runOnce({ dist, caches, home, url: server.url, api: wire.api }).finally(server.close);
+    }
     for (const path of readdirSync(caches).map((name) => join(caches, name)))
       if (statSync(path).size === 0) rmSync(path);
   } catch (error) {
@@ -61,7 +58,7 @@ function conversation({ reply }) {
   ];
 }
 
-function runOnce({ dist, caches, home, part, provider: { url, api } }) {
+function runOnce({ dist, caches, home, url, api }) {
   const provider = {
     baseUrl: api === "anthropic-messages" ? url : `${url}/v1`,
     api,
@@ -78,7 +75,6 @@ function runOnce({ dist, caches, home, part, provider: { url, api } }) {
       HOME: home,
       BASE_CONTEXT_HOME: home,
       CODE_CACHE: caches,
-      CODE_CACHE_OF: part,
     },
     stdio: ["ignore", "ignore", "pipe"],
     timeout: 30_000,

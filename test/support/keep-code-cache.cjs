@@ -1,28 +1,21 @@
 // Preloaded into a run of the built program: keeps what V8 compiled of its files in the folder CODE_CACHE. V8 takes a
-// file's code back only with the flags that it was made with, and a run changes its flags at some point. So files are
-// kept by two runs: by one that leaves the flags alone, those that are loaded before; by one as it is, those after.
+// file's code back only with the flags that it was made with, so the flags stay as they are at the start.
 "use strict";
 const { writeFileSync } = require("node:fs");
 const { basename, join } = require("node:path");
 const v8 = require("node:v8");
 const vm = require("node:vm");
 
-const { CODE_CACHE: folder, CODE_CACHE_OF: wanted } = process.env;
 const scripts = [];
-let when = "before";
 
-const { setFlagsFromString } = v8;
-v8.setFlagsFromString = (flag) => {
-  when = "after";
-  if (wanted === "after") setFlagsFromString(flag);
-};
+v8.setFlagsFromString = () => {};
 vm.Script = class extends vm.Script {
   constructor(source, options) {
     super(source, options);
-    scripts.push({ script: this, name: basename(options.filename), when });
+    scripts.push({ script: this, name: basename(options.filename) });
   }
 };
 process.on("exit", () => {
-  for (const { script, name, when } of scripts)
-    if (when === wanted) writeFileSync(join(folder, `${name}.bin`), script.createCachedData());
+  for (const { script, name } of scripts)
+    writeFileSync(join(process.env.CODE_CACHE, `${name}.bin`), script.createCachedData());
 });
