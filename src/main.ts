@@ -1,5 +1,6 @@
 import { errorMessage, StartupError } from "./contract/errors.ts";
 import type { RunFailure, RunOutcome } from "./contract/outcome.ts";
+import { runCommand } from "./dispatch/run-command.ts";
 import { exitStatus } from "./exit-status.ts";
 import { type Invocation, parseArguments } from "./flags/flags.ts";
 import { keepHeapSmallSoon } from "./heap.ts";
@@ -7,7 +8,6 @@ import type { Host } from "./host.ts";
 import { createRedaction, type Redaction } from "./redaction.ts";
 import { writeLastMessage } from "./report/last-message.ts";
 import { createRunSummary, type RunSummary } from "./report/run-summary.ts";
-import { runCommand } from "./run-command.ts";
 import type { PresentRun } from "./serve/presence.ts";
 import { createStderr, type Stderr } from "./sinks/stderr.ts";
 import { createWriter, type Writer } from "./sinks/writer.ts";

@@ -44,6 +44,10 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     ],
     ...["host.ts", "main.ts", "redaction.ts"],
   ],
+  dispatch: [
+    ...["serve", "start", "flags", "commands", "session", "providers", "tools", "config", "contract"],
+    ...["host.ts", "main.ts", "version.ts"],
+  ],
   report: ["flags", "start", "session", "sinks", "contract", "exit-status.ts", "host.ts", "main.ts"],
   serve: [
     ...["start", "flags", "commands", "runs", "session", "sinks", "config", "contract"],

@@ -16,7 +16,7 @@ import { thirdPartyNotices } from "./notices.mjs";
 
 /** Files that hold what these modules import, and are loaded at once. */
 const lateFiles = [
-  ["sessions", "run-lifecycle-command.ts", "session-folder.ts", "commands/list.ts"],
+  ["sessions", "dispatch/run-lifecycle-command.ts", "dispatch/session-folder.ts", "commands/list.ts"],
   [
     "run",
     "start/start-run.ts",

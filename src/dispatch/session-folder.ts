@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { homeFolder, homePaths } from "./config/paths.ts";
-import { loadSettings } from "./config/settings.ts";
-import type { Host } from "./host.ts";
+import { homeFolder, homePaths } from "../config/paths.ts";
+import { loadSettings } from "../config/settings.ts";
+import type { Host } from "../host.ts";
 
 /**
  * The absolute folder that a command looks for sessions in: the one that `--session-dir` names, else the settings', else

@@ -1,7 +1,7 @@
-import { homeFolder, homePaths } from "./config/paths.ts";
-import type { LifecycleInvocation } from "./flags/lifecycle-commands.ts";
-import type { Host } from "./host.ts";
-import type { Console } from "./main.ts";
+import { homeFolder, homePaths } from "../config/paths.ts";
+import type { LifecycleInvocation } from "../flags/lifecycle-commands.ts";
+import type { Host } from "../host.ts";
+import type { Console } from "../main.ts";
 import { sessionFolder } from "./session-folder.ts";
 
 /** Runs a command about runs; gives its exit status. Throws a StartupError for what is refused. */
@@ -18,7 +18,7 @@ export async function runLifecycleCommand(
   switch (invocation.name) {
     case "list": {
       const { all, json, sessionDir } = invocation;
-      const { listCommand } = await import("./commands/list.ts");
+      const { listCommand } = await import("../commands/list.ts");
       return listCommand(
         { runs, sessions: all ? () => sessions(sessionDir) : undefined, json, signal },
         write,
@@ -26,20 +26,20 @@ export async function runLifecycleCommand(
     }
     case "status": {
       const { id, json, sessionDir } = invocation;
-      const { statusCommand } = await import("./commands/status.ts");
+      const { statusCommand } = await import("../commands/status.ts");
       return statusCommand({ runs, sessions: () => sessions(sessionDir), id, json, signal }, write);
     }
     case "attach": {
       const { id, fromNow, deltas, mode = host.stdout.isTerminal ? "text" : "json" } = invocation;
-      const { attachCommand } = await import("./commands/attach.ts");
-      const { createView } = await import("./serve/attach-view.ts");
+      const { attachCommand } = await import("../commands/attach.ts");
+      const { createView } = await import("../serve/attach-view.ts");
       return attachCommand({ runs, id, fromNow, signal, warn }, createView({ mode, deltas }, host, console));
     }
     case "send":
-      return (await import("./commands/send.ts")).sendCommand({ ...invocation, runs, signal });
+      return (await import("../commands/send.ts")).sendCommand({ ...invocation, runs, signal });
     case "stop":
-      return (await import("./commands/stop.ts")).stopCommand({ ...invocation, runs, signal, warn });
+      return (await import("../commands/stop.ts")).stopCommand({ ...invocation, runs, signal, warn });
     case "wait":
-      return (await import("./commands/wait.ts")).waitCommand({ runs, id: invocation.id, signal, warn });
+      return (await import("../commands/wait.ts")).waitCommand({ runs, id: invocation.id, signal, warn });
   }
 }

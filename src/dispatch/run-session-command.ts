@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { homeFolder, homePaths } from "./config/paths.ts";
-import type { SessionCommandInvocation } from "./flags/session-commands.ts";
-import type { Host } from "./host.ts";
-import type { Console } from "./main.ts";
+import { homeFolder, homePaths } from "../config/paths.ts";
+import type { SessionCommandInvocation } from "../flags/session-commands.ts";
+import type { Host } from "../host.ts";
+import type { Console } from "../main.ts";
 import { sessionFolder } from "./session-folder.ts";
 
 /** Runs a command about one saved session; gives its exit status. Throws a StartupError for what is refused. */
@@ -16,17 +16,17 @@ export async function runSessionCommand(
   const folder = sessionFolder(host, invocation.sessionDir, warn);
   switch (invocation.name) {
     case "show": {
-      const { showSession } = await import("./commands/show.ts");
+      const { showSession } = await import("../commands/show.ts");
       return showSession({ folder, id, json: invocation.json, signal: host.signal, warn }, stdout);
     }
     case "export": {
-      const { exportSession } = await import("./commands/export.ts");
+      const { exportSession } = await import("../commands/export.ts");
       const { format, output } = invocation;
       const file = output === undefined ? {} : { file: resolve(host.cwd, output) };
       return exportSession({ folder, id, format, ...file, signal: host.signal, warn }, stdout);
     }
     case "rm":
-      return (await import("./commands/rm.ts")).removeSession({
+      return (await import("../commands/rm.ts")).removeSession({
         folder,
         runs: homePaths(homeFolder(host.env)).runs,
         id,

@@ -1,14 +1,14 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Check, doctorCommand } from "./commands/doctor.ts";
-import { loadModelsFile } from "./config/models.ts";
-import { type HomePaths, homeFolder, homePaths } from "./config/paths.ts";
-import { loadSettings } from "./config/settings.ts";
-import { defaultFlags } from "./flags/options.ts";
-import type { Host } from "./host.ts";
-import type { Console } from "./main.ts";
-import { isBuiltIn } from "./providers/endpoints.ts";
-import { cleanUrl } from "./providers/recorded-exchange.ts";
+import { type Check, doctorCommand } from "../commands/doctor.ts";
+import { loadModelsFile } from "../config/models.ts";
+import { type HomePaths, homeFolder, homePaths } from "../config/paths.ts";
+import { loadSettings } from "../config/settings.ts";
+import { defaultFlags } from "../flags/options.ts";
+import type { Host } from "../host.ts";
+import type { Console } from "../main.ts";
+import { isBuiltIn } from "../providers/endpoints.ts";
+import { cleanUrl } from "../providers/recorded-exchange.ts";
 import { sessionFolder } from "./session-folder.ts";
 
 /** Looks at all that a run in this directory would use, makes no request and leaves nothing behind; gives the exit status. */
@@ -55,7 +55,7 @@ function configuration(home: string, paths: HomePaths, host: Host, console: Cons
       name: "model",
       isNeeded: true,
       async look() {
-        const { pickModel } = await import("./start/pick-model.ts");
+        const { pickModel } = await import("../start/pick-model.ts");
         const flags = { ...defaultFlags(), offline: true };
         const options = { flags, host, home, settings: settings(ignore), saved: undefined, warn: ignore };
         const { model, secrets } = await pickModel(options);
@@ -72,7 +72,7 @@ function tools({ env }: Host): Check[] {
       name: "search",
       isNeeded: false,
       async look() {
-        const program = await (await import("./tools/ripgrep.ts")).findRipgrep();
+        const program = await (await import("../tools/ripgrep.ts")).findRipgrep();
         if (program !== undefined && existsSync(program)) return program;
         throw new Error("there is no ripgrep for this platform: grep and find are slower");
       },
@@ -81,7 +81,7 @@ function tools({ env }: Host): Check[] {
       name: "python",
       isNeeded: false,
       async look() {
-        const python = (await import("./tools/find-python.ts")).findPython(env);
+        const python = (await import("../tools/find-python.ts")).findPython(env);
         if (python.found) return python.path;
         throw new Error(`${python.problem}: the tool ipython needs it`);
       },
@@ -90,7 +90,7 @@ function tools({ env }: Host): Check[] {
       name: "images",
       isNeeded: false,
       async look() {
-        const version = await (await import("./tools/resize-image.ts")).imagingVersion();
+        const version = await (await import("../tools/resize-image.ts")).imagingVersion();
         if (version !== undefined) return `sharp ${version}`;
         throw new Error("there is no sharp for this platform: large images are not made smaller");
       },
@@ -99,7 +99,7 @@ function tools({ env }: Host): Check[] {
 }
 
 async function describeProgram(): Promise<string> {
-  const { version } = await import("./version.ts");
+  const { version } = await import("../version.ts");
   return `base-context ${version} on Node.js ${process.versions.node}, ${process.platform} ${process.arch}`;
 }
 

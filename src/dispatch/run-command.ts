@@ -1,7 +1,7 @@
-import { homeFolder } from "./config/paths.ts";
-import type { Invocation } from "./flags/flags.ts";
-import type { Host } from "./host.ts";
-import type { Console } from "./main.ts";
+import { homeFolder } from "../config/paths.ts";
+import type { Invocation } from "../flags/flags.ts";
+import type { Host } from "../host.ts";
+import type { Console } from "../main.ts";
 
 /** Runs a subcommand; gives its exit status. Throws a StartupError for what is refused. */
 export async function runCommand(
@@ -26,11 +26,11 @@ export async function runCommand(
     case "doctor":
       return (await import("./run-doctor-command.ts")).runDoctorCommand(invocation, host, console);
     case "schema":
-      return (await import("./commands/schema.ts")).schemaCommand({ deltas: invocation.deltas }, write);
+      return (await import("../commands/schema.ts")).schemaCommand({ deltas: invocation.deltas }, write);
     case "models": {
       const home = homeFolder(host.env);
-      const commands = await import("./commands/models.ts");
-      const { createFetch } = await import("./providers/fetch.ts");
+      const commands = await import("../commands/models.ts");
+      const { createFetch } = await import("../providers/fetch.ts");
       if (invocation.action === "refresh")
         return commands.refreshModels(
           { home, env: host.env, fetch: createFetch({ env: host.env }), signal: host.signal },

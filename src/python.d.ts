@@ -1,4 +1,0 @@
-declare module "*.py" {
-  const text: string;
-  export default text;
-}
