@@ -1,7 +1,7 @@
 import { ProviderError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent } from "../contract/provider.ts";
-import { isBareError } from "./error-body.ts";
+import { isBareError, oneLine } from "./error-body.ts";
 import { toStreamError } from "./http-error.ts";
 import { toCount, toText } from "./json-values.ts";
 import { createOutputItems, type OutputItems } from "./openai-responses-items.ts";
@@ -105,7 +105,8 @@ function* finish(
   if (isJsonObject(response.usage)) yield toUsage(response.usage);
   if (status === "failed") throw toStreamError(response.error ?? {}, provider, status);
   yield* items.finish(Array.isArray(response.output) ? response.output : []);
-  if (items.refused()) throw refusal("refusal", provider);
+  const refused = items.refusal();
+  if (refused !== undefined) throw refusal("refusal", provider, refused);
   if (status === "completed") {
     const stopReason = items.calls() > 0 ? "toolUse" : "stop";
     yield {
@@ -180,8 +181,11 @@ function toUsage(usage: JsonObject): ProviderEvent {
   };
 }
 
-function refusal(reason: string, provider: string): ProviderError {
+function refusal(reason: string, provider: string, said = ""): ProviderError {
   const what =
     reason === "content_filter" ? "a content filter stopped the answer" : "the model declined to answer";
-  return new ProviderError("refusal", `${provider}: ${what}`, { stopReasonRaw: reason });
+  const words = oneLine(said, 1_000);
+  return new ProviderError("refusal", `${provider}: ${what}${words === "" ? "" : `: ${words}`}`, {
+    stopReasonRaw: reason,
+  });
 }

@@ -10,8 +10,8 @@ export type OutputItems = {
   finish(output: readonly JsonValue[]): Generator<ProviderEvent, void, undefined>;
   /** How many calls there are to run. */
   calls(): number;
-  /** Whether the model declined to answer. */
-  refused(): boolean;
+  /** The words with which the model declined to answer; undefined when it did not. */
+  refusal(): string | undefined;
   /** Whether there was an item of the server's own tools. */
   hasServerWork(): boolean;
 };
@@ -46,7 +46,7 @@ export function createOutputItems(): OutputItems {
   const items = new Map<string, Item>();
   const callIds = new Set<string>();
   let blocks = 0;
-  let refused = false;
+  let refusal: string | undefined;
 
   return {
     *next(type, event) {
@@ -63,7 +63,7 @@ export function createOutputItems(): OutputItems {
           return;
         case "response.refusal.delta":
         case "response.refusal.done":
-          refused = true;
+          refusal = string(event.refusal) || (refusal ?? "") + string(event.delta);
           yield* addText(event, { delta: string(event.delta), whole: string(event.refusal) });
           return;
         case "response.reasoning_summary_text.delta":
@@ -91,7 +91,7 @@ export function createOutputItems(): OutputItems {
     },
 
     calls: () => callIds.size,
-    refused: () => refused,
+    refusal: () => refusal,
     hasServerWork: () => [...items.values()].some(({ type }) => /_call$/.test(type) && !isCall(type)),
   };
 
@@ -186,7 +186,7 @@ export function createOutputItems(): OutputItems {
 
   function* completeMessage(item: Item, data: JsonObject): Generator<ProviderEvent> {
     for (const [at, part] of toObjects(data.content).entries()) {
-      if (part.type === "refusal") refused = true;
+      if (part.type === "refusal") refusal = string(part.refusal) || (refusal ?? "");
       const text = string(part.text) || string(part.refusal);
       if (text !== "") yield* pushRest(yield* block(item, at, "text"), text);
     }
