@@ -1,8 +1,7 @@
 import { StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { connectRun } from "../runs/client.ts";
 import type { RunEntry } from "../runs/registry.ts";
-import { type RunInfo, toRunInfo, toSavedInfo } from "../runs/run-info.ts";
+import { askState, type RunInfo, toRunInfo, toSavedInfo } from "../runs/run-info.ts";
 import { findRun } from "../runs/targets.ts";
 import { findSavedSession } from "../session/session-index.ts";
 import { printable } from "./table.ts";
@@ -46,12 +45,12 @@ async function find({ runs, sessions, id, signal }: StatusOptions): Promise<Stat
     return savedStatus(sessions(), id, error);
   }
   const { record, result } = run;
-  const actions = run.isLive ? await askActions(run, signal) : undefined;
+  const actions = run.isLive ? (await askState(run, signal))?.actions : undefined;
   return {
     ...(await toRunInfo(run, signal)),
     resident: record.resident,
     ...(run.isLive ? { socket: record.socket } : {}),
-    ...(actions === undefined ? {} : { actions }),
+    ...(isJsonObject(actions) ? { actions } : {}),
     ...(result === undefined ? {} : toEnd(result)),
   };
 }
@@ -71,23 +70,6 @@ function savedStatus(folder: string, id: string, noRun: unknown): Status {
     return toSavedInfo(findSavedSession(folder, id, { byName: true }));
   } catch (error) {
     throw error instanceof StartupError ? noRun : error;
-  }
-}
-
-/** How long a run may take to say what it does, in milliseconds. */
-const answerMs = 1000;
-
-async function askActions(run: RunEntry, signal: AbortSignal): Promise<JsonObject | undefined> {
-  try {
-    const connection = await connectRun(run, { signal, timeoutMs: answerMs });
-    try {
-      const { actions } = await connection.request({ type: "get_state" });
-      return isJsonObject(actions) ? actions : undefined;
-    } finally {
-      connection.close();
-    }
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../contract/json.ts";
 import type { SessionSummary } from "../session/session-summary.ts";
 import { connectRun } from "./client.ts";
 import type { RunEntry } from "./registry.ts";
@@ -53,21 +54,28 @@ export function toSavedInfo({ id, name, cwd, timestamp }: SessionSummary): RunIn
 
 /** Their prompts are on the command line: they are at work as long as they live. */
 const neverIdle: ReadonlySet<string> = new Set(["text", "json"]);
+async function liveState(run: RunEntry, signal: AbortSignal): Promise<"running" | "idle"> {
+  if (neverIdle.has(run.record.mode)) return "running";
+  const state = await askState(run, signal);
+  // One that does not answer is busy with something.
+  if (state === undefined) return "running";
+  const { isStreaming, isCompacting, isBashRunning } = state;
+  return isStreaming === true || isCompacting === true || isBashRunning === true ? "running" : "idle";
+}
+
 /** How long a run may take to say what it does, in milliseconds. */
 const answerMs = 1000;
 
-async function liveState(run: RunEntry, signal: AbortSignal): Promise<"running" | "idle"> {
-  if (neverIdle.has(run.record.mode)) return "running";
+/** What a run answers to `get_state`; undefined when it does not, or not soon. */
+export async function askState(run: RunEntry, signal: AbortSignal): Promise<JsonObject | undefined> {
   try {
     const connection = await connectRun(run, { signal, timeoutMs: answerMs });
     try {
-      const { isStreaming, isCompacting, isBashRunning } = await connection.request({ type: "get_state" });
-      return isStreaming === true || isCompacting === true || isBashRunning === true ? "running" : "idle";
+      return await connection.request({ type: "get_state" });
     } finally {
       connection.close();
     }
   } catch {
-    // One that does not answer is busy with something.
-    return "running";
+    return undefined;
   }
 }
