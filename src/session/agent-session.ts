@@ -113,44 +113,8 @@ export type AgentSession = {
 
 /** Makes a session that asks a model, runs tools and keeps every message in its store. */
 export function createAgentSession(options: AgentSessionOptions): AgentSession {
-  const { store, emit, redact } = options;
-  const record = createSessionRecord({ store, redact });
+  const { record, chosen, actions, course, retry, context, turns, work, rename } = createParts(options);
   const { outcome } = record;
-  const chosen = createChosenModel(options, record.append);
-  const actions = createSessionActions(emit, options.settings);
-  const course = createPromptCourse({ record, actions, emit });
-  const retry = createRetrySeries({ settings: options.settings.retry, emit, redact, random: Math.random });
-  const buildRequest = requestBuilder(options, chosen);
-  const summaries = {
-    ...options,
-    provider: chosen.provider,
-    sessionId: store.header.id,
-    retry: options.settings.retry,
-    ledger: record.ledger,
-    append(entry: NewEntry) {
-      record.append(entry);
-      return store.leafId() ?? "";
-    },
-  };
-  const context = createContextGuard({
-    ...summaries,
-    settings: options.settings.compaction,
-    model: chosen.model,
-    buildRequest,
-  });
-  const turns = createTurns({ ...options, record, chosen, actions, course, retry, context, buildRequest });
-  const rename = (name: string) => record.append({ type: "session_info", name });
-  const work = createSessionWork({
-    ...summaries,
-    compact: context.compactNow,
-    rename,
-    choice: chosen.choice,
-    choose: chosen.choose,
-    fail: (message) => record.fail("session_command", message),
-    answer(text) {
-      outcome.finalText = text;
-    },
-  });
 
   async function prompt(
     message: UserMessage | CustomMessage,
@@ -209,8 +173,50 @@ export function createAgentSession(options: AgentSessionOptions): AgentSession {
     actions: actions.snapshot,
     outcome: () => outcome,
     ledger: record.ledger,
-    store,
+    store: options.store,
   };
+}
+
+/** Makes the parts of a session, each with those that it needs. */
+function createParts(options: AgentSessionOptions) {
+  const { store, emit, redact, settings } = options;
+  const record = createSessionRecord({ store, redact });
+  const chosen = createChosenModel(options, record.append);
+  const actions = createSessionActions(emit, settings);
+  const course = createPromptCourse({ record, actions, emit });
+  const retry = createRetrySeries({ settings: settings.retry, emit, redact, random: Math.random });
+  const buildRequest = requestBuilder(options, chosen);
+  const summaries = {
+    ...options,
+    provider: chosen.provider,
+    sessionId: store.header.id,
+    retry: settings.retry,
+    ledger: record.ledger,
+    append(entry: NewEntry) {
+      record.append(entry);
+      return store.leafId() ?? "";
+    },
+  };
+  const context = createContextGuard({
+    ...summaries,
+    settings: settings.compaction,
+    model: chosen.model,
+    buildRequest,
+  });
+  const rename = (name: string) => record.append({ type: "session_info", name });
+  const work = createSessionWork({
+    ...summaries,
+    compact: context.compactNow,
+    rename,
+    choice: chosen.choice,
+    choose: chosen.choose,
+    fail: (message) => record.fail("session_command", message),
+    answer(text) {
+      record.outcome.finalText = text;
+    },
+  });
+  const turns = createTurns({ ...options, record, chosen, actions, course, retry, context, buildRequest });
+  return { record, chosen, actions, course, retry, context, turns, work, rename };
 }
 
 /** Makes what builds the request for all that the session holds by then. */
