@@ -338,10 +338,10 @@ describe("a program", () => {
     ]);
     await client.ask({ type: "prompt", message: "hi" });
     await client.line(({ type }) => type === "tool_execution_start");
-    await client.ask({ type: "bash", command: "echo mine; touch go" });
     await expect(
       client.ask({ type: "prompt", message: "/name x", streamingBehavior: "steer" }),
     ).rejects.toThrow(/session command/);
+    await client.ask({ type: "bash", command: "echo mine; touch go" });
     await client.line(({ type }) => type === "agent_end");
     const { messages } = await client.ask({ type: "get_messages" });
     expect(messages.map(({ role }: Line) => role)).toEqual([
