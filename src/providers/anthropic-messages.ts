@@ -7,9 +7,9 @@ import { toProvider } from "./adapter-stream.ts";
 import { toDeltas } from "./anthropic-messages-deltas.ts";
 import { toAnthropicHeaders } from "./anthropic-messages-headers.ts";
 import { toParams } from "./anthropic-messages-params.ts";
-import { createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
+import { createRequestFetch, noTimeoutMs, textHeaders, toRequestHeaders } from "./request-fetch.ts";
 import { readServerEvents } from "./sse.ts";
-import { toWellFormedJson } from "./well-formed.ts";
+import { toWellFormedText } from "./well-formed.ts";
 
 /** Speaks the Messages API of Anthropic and of those who copy it. */
 export const createAnthropicMessages: CreateAdapter = (deps) =>
@@ -35,8 +35,8 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
     webhookKey: null,
   });
   // Not `messages.create`: that one writes warnings about old models to the console.
-  const body = toWellFormedJson(toParams(withStrictSchema(request)));
-  return settle(client.post("/v1/messages", { body, stream: true }).asResponse());
+  const body = toWellFormedText(toParams(withStrictSchema(request)));
+  return settle(client.post("/v1/messages", { body, headers: textHeaders, stream: true }).asResponse());
 }
 
 /** The API takes a subset of JSON Schema; what cannot be brought to it is left to the check of the answer. */

@@ -12,7 +12,7 @@ import type { Model } from "../contract/provider.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
-import { toWellFormedJson } from "./well-formed.ts";
+import { toWellFormedText } from "./well-formed.ts";
 
 /** Makes the messages of a request: the system prompt and the conversation, as the model's server takes them. */
 export function toMessages(
@@ -137,7 +137,7 @@ function toToolCall(call: ToolCall, own: boolean, toId: (id: string) => string):
     // Made well-formed first: as JSON text it no longer shows half a character.
     function: {
       name: toToolName(call.name),
-      arguments: JSON.stringify(toWellFormedJson(call.arguments)),
+      arguments: toWellFormedText(call.arguments),
     },
     ...(extra !== undefined && { extra_content: extra }),
   };

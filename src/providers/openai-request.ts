@@ -2,8 +2,8 @@ import { OpenAI } from "openai/client";
 import type { JsonObject } from "../contract/json.ts";
 import type { Model } from "../contract/provider.ts";
 import type { ProviderFetch } from "./adapter.ts";
-import { createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
-import { toWellFormedJson } from "./well-formed.ts";
+import { createRequestFetch, noTimeoutMs, textHeaders, toRequestHeaders } from "./request-fetch.ts";
+import { toWellFormedText } from "./well-formed.ts";
 
 /** A request to an endpoint of OpenAI or of those who copy it. */
 export type OpenAIRequest = {
@@ -39,5 +39,6 @@ export function sendOpenAIRequest(
     logLevel: "off",
     webhookSecret: null,
   });
-  return call.settle(client.post(path, { body: toWellFormedJson(body), stream: true }).asResponse());
+  const text = toWellFormedText(body);
+  return call.settle(client.post(path, { body: text, headers: textHeaders, stream: true }).asResponse());
 }

@@ -12,7 +12,7 @@ import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
 import { toReasoning } from "./openai-responses-reasoning.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
-import { toWellFormedJson } from "./well-formed.ts";
+import { toWellFormedText } from "./well-formed.ts";
 
 /** The least that the API takes for `max_output_tokens`. */
 const minOutputTokens = 16;
@@ -163,7 +163,7 @@ function toAssistantItem(block: AssistantContent, own: boolean, toId: (id: strin
           call_id: toId(block.id),
           name: toToolName(block.name),
           // Made well-formed first: as JSON text it no longer shows half a character.
-          arguments: JSON.stringify(toWellFormedJson(block.arguments)),
+          arguments: toWellFormedText(block.arguments),
         },
       ];
   }

@@ -1,17 +1,15 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
+import type { JsonObject } from "../contract/json.ts";
 
 /**
- * The same JSON with every lone surrogate as U+FFFD. Half a character anywhere in the history would make providers
- * refuse every request that repeats it.
+ * The text of some JSON with every lone surrogate as U+FFFD. Half a character anywhere in the history would make
+ * providers refuse every request that repeats it.
  */
-export function toWellFormedJson(object: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(object).map(([key, value]) => [key.toWellFormed(), toWellFormed(value)]),
-  );
+export function toWellFormedText(value: JsonObject): string {
+  const text = JSON.stringify(value);
+  return text.includes("\\ud")
+    ? text.replace(escaped, (found) => (found === "\\\\" ? found : "\ufffd"))
+    : text;
 }
 
-function toWellFormed(value: JsonValue): JsonValue {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(toWellFormed);
-  return isJsonObject(value) ? toWellFormedJson(value) : value;
-}
+/** JSON.stringify escapes a surrogate only where it is alone. A backslash that is itself escaped begins no escape. */
+const escaped = /\\\\|\\ud[89a-f][0-9a-f]{2}/g;
