@@ -29,7 +29,7 @@ export const autonomousGroup: OptionGroup = {
     time("--autonomous-gate-timeout-ms", "gateTimeoutMs", "Time for one gate (300000)"),
     limit("--autonomous-max-continuations", "maxContinuations", "Prompts of the program's own (3)"),
     limit("--autonomous-max-turns", "maxTurns", "Replies of the model (12)"),
-    limit("--autonomous-max-tokens", "maxTokens", "Tokens in, out and cached (80000)"),
+    limit("--autonomous-max-tokens", "maxTokens", "Tokens in and out, without cache reads (80000)"),
     time("--autonomous-timeout-ms", "timeoutMs", "Time for all of it (1800000)"),
     {
       name: "--goal",
