@@ -99,9 +99,9 @@ describe("a repository's own settings", () => {
 describe("what the program writes for itself is its user's alone, whatever the umask", () => {
   test.each([
     ["a run that ends by itself", ""],
-    ["a run that is told to end", "timeout -s TERM 6 "],
-  ])("%s", async (_, before) => {
-    const sleeps = before === "" ? "" : "; sleep 60";
+    ["a run that is told to end", " & while [ ! -e shell.txt ]; do sleep 0.05; done; kill $!; wait $!"],
+  ])("%s", async (_, after) => {
+    const sleeps = after === "" ? "" : "; sleep 60";
     const bench = await createToolBench([
       callsOf("bash", { command: "seq 1 100000" }),
       callsOf("ipython", { code: "import os; open('model.txt', 'w').write('x'); print('y\\n' * 5000)" }),
@@ -115,7 +115,7 @@ describe("what the program writes for itself is its user's alone, whatever the u
     mkdirSync(temporary);
     await runScript(
       bench,
-      `umask 000; export TMPDIR=${temporary}; ${before}$BC --mode json --record ${home}/tape hi > /dev/null </dev/null`,
+      `umask 000; export TMPDIR=${temporary}; $BC --mode json --record ${home}/tape hi > /dev/null </dev/null${after}`,
     );
     const open = readdirSync(home, { recursive: true, withFileTypes: true })
       .map((entry) => join(entry.parentPath, entry.name))
