@@ -348,7 +348,7 @@ describe("a compaction that does not work", () => {
     const path = writeSession(bench.workspace, longSession);
     const { status, lines } = await bench.run(["-c", "--mode", "json", "/compact", "go on"], {
       onStdout: (soFar, child) => {
-        if (soFar.includes("compaction_start")) child.kill("SIGTERM");
+        if (!child.killed && soFar.includes("compaction_start")) child.kill("SIGTERM");
       },
     });
     expect(status).toBe(143);
@@ -375,7 +375,7 @@ describe("a compaction that does not work", () => {
     ]);
     const { status, lines } = await bench.run(["-c", "--mode", "json", "go on"], {
       onStdout: (soFar, child) => {
-        if (soFar.includes("compaction_start")) child.kill("SIGINT");
+        if (!child.killed && soFar.includes("compaction_start")) child.kill("SIGINT");
       },
     });
     expect(status).toBe(130);
