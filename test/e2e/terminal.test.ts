@@ -36,7 +36,7 @@ describe("on a terminal", () => {
     const bench = await createBench([{ body: `${String(body).split("\n\n")[0]}\n\n`, end: "hang" }]);
     const { stdout } = await runScript(bench, 'exec script -qefc "$BC hi" /dev/null </dev/null', {
       onStdout: (soFar, child) => {
-        if (soFar.includes("Hello")) child.kill("SIGTERM");
+        if (!child.killed && soFar.includes("Hello")) child.kill("SIGTERM");
       },
     });
     expect(shown(stdout)).toContain("Hello");
