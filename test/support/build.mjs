@@ -75,7 +75,7 @@ async function bundle() {
       minify,
       entryFileNames: "[name].js",
       chunkFileNames: "[name].js",
-      plugins: [{ name: "late-builtins", renderChunk: requireLate }],
+      plugins: [{ name: "late-builtins", renderChunk: requireLate, generateBundle: escapeWide }],
       codeSplitting: {
         groups: [
           { name: "main", tags: ["$initial"] },
@@ -96,6 +96,17 @@ async function bundle() {
     output.flatMap(({ moduleIds = [] }) => moduleIds),
   );
   writeFileSync(`${fresh}/THIRD-PARTY-NOTICES.txt`, thirdPartyNotices(bundled));
+}
+
+/** One character beyond Latin-1, and V8 keeps two bytes for each character of the file. */
+function escapeWide(_, files) {
+  for (const file of Object.values(files)) {
+    if (file.type !== "chunk") continue;
+    file.code = file.code.replace(
+      /[\u0100-\uffff]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+  }
 }
 
 /** Learns which modules import which, not counting what is loaded late. */
