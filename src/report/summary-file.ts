@@ -2,13 +2,13 @@ import { errorMessage } from "../contract/errors.ts";
 import type { JsonObject, JsonValue } from "../contract/json.ts";
 import { zeroUsage } from "../contract/messages.ts";
 import type { RunOutcome } from "../contract/outcome.ts";
+import { redactValue } from "../contract/redact.ts";
 import { exitRule } from "../exit-status.ts";
 import type { AgentSession } from "../session/agent-session.ts";
 import { collectFiles } from "../session/compaction-files.ts";
 import { toAgentMessages } from "../session/context.ts";
 import type { UsageLedger } from "../session/usage.ts";
 import type { WorkTree } from "../session/work-tree.ts";
-import { redactValue } from "../sinks/redact.ts";
 import type { AutonomousReport } from "../start/autonomous-setup.ts";
 import { writeOutputFile } from "./output-file.ts";
 

@@ -2,6 +2,7 @@ import { errorMessage } from "../contract/errors.ts";
 import type { AgentSessionEvent } from "../contract/events.ts";
 import type { AssistantMessage } from "../contract/messages.ts";
 import type { RunOutcome } from "../contract/outcome.ts";
+import { redactValue } from "../contract/redact.ts";
 import type { Sink } from "../contract/sink.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
@@ -11,7 +12,6 @@ import type { Registration } from "../runs/registration.ts";
 import type { RpcHandler } from "../runs/rpc.ts";
 import type { RunRecord, RunResult } from "../runs/run-folder.ts";
 import { createDeltaSink } from "../sinks/deltas.ts";
-import { redactValue } from "../sinks/redact.ts";
 import type { Run } from "../start/start-run.ts";
 
 export type PresenceOptions = {

@@ -1,6 +1,7 @@
 import { homeFolder, homePaths } from "../config/paths.ts";
 import { errorMessage } from "../contract/errors.ts";
 import type { RunFailure, RunOutcome } from "../contract/outcome.ts";
+import { redactValue } from "../contract/redact.ts";
 import type { Sink } from "../contract/sink.ts";
 import type { Invocation } from "../flags/flags.ts";
 import type { Host } from "../host.ts";
@@ -10,7 +11,6 @@ import type { AcpOutlet, AcpSession, AcpTarget } from "../runs/acp-sessions.ts";
 import { contextMessages, toAgentMessages } from "../session/context.ts";
 import { listSessions } from "../session/session-index.ts";
 import { branchEntries, readSessionFile } from "../session/session-read.ts";
-import { redactValue } from "../sinks/redact.ts";
 import { type Run, startRun } from "../start/start-run.ts";
 import { version } from "../version.ts";
 

@@ -1,11 +1,11 @@
 import { errorMessage } from "../contract/errors.ts";
 import type { RunFailure } from "../contract/outcome.ts";
+import { redactValue } from "../contract/redact.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
 import { maxCommandBytes } from "../runs/protocol.ts";
 import { readCommandLines } from "../runs/rpc-lines.ts";
 import { toJsonText } from "../sinks/json-text.ts";
-import { redactValue } from "../sinks/redact.ts";
 import type { Run } from "../start/start-run.ts";
 
 /**

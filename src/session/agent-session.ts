@@ -14,6 +14,7 @@ import type { CompactionOutcome } from "./compaction.ts";
 import { toModelMessages } from "./context.ts";
 import { createContextGuard } from "./context-guard.ts";
 import { createPromptCourse } from "./prompt-course.ts";
+import { withRedaction } from "./redacted-store.ts";
 import { createRetrySeries } from "./retry.ts";
 import { createSessionRecord } from "./session-record.ts";
 import { createSessionWork } from "./session-work.ts";
@@ -112,7 +113,8 @@ export type AgentSession = {
 };
 
 /** Makes a session that asks a model, runs tools and keeps every message in its store. */
-export function createAgentSession(options: AgentSessionOptions): AgentSession {
+export function createAgentSession(given: AgentSessionOptions): AgentSession {
+  const options = { ...given, store: withRedaction(given.store, given.redact) };
   const { record, chosen, actions, course, retry, context, turns, work, rename } = createParts(options);
   const { outcome } = record;
 

@@ -3,7 +3,6 @@ import { errorMessage } from "../contract/errors.ts";
 import type { AgentMessage, AssistantMessage } from "../contract/messages.ts";
 import type { RunFailure, RunOutcome } from "../contract/outcome.ts";
 import type { Model } from "../contract/provider.ts";
-import { redactedMessage } from "./redacted-message.ts";
 import type { SessionStore } from "./store.ts";
 import { createUsageLedger, type UsageLedger } from "./usage.ts";
 
@@ -22,7 +21,7 @@ export type SessionRecord = {
   renew(): void;
 };
 
-/** Starts with nothing used and nothing failed. */
+/** Starts with nothing used and nothing failed. `redact` cleans what is said of failures. */
 export function createSessionRecord({
   store,
   redact,
@@ -46,7 +45,7 @@ export function createSessionRecord({
   }
 
   function message(message: AgentMessage): void {
-    append({ type: "message", message: redactedMessage(message, redact) });
+    append({ type: "message", message });
   }
 
   return {

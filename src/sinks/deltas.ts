@@ -1,9 +1,9 @@
 import type { AgentSessionEvent, AssistantUpdateEvent } from "../contract/events.ts";
 import type { AgentMessage } from "../contract/messages.ts";
+import { redactValue } from "../contract/redact.ts";
 import type { Sink } from "../contract/sink.ts";
 import { createJsonSink, type JsonSinkOptions } from "./json.ts";
 import { toJsonText } from "./json-text.ts";
-import { redactValue } from "./redact.ts";
 import { toStep } from "./step.ts";
 
 /**

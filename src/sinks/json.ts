@@ -1,8 +1,8 @@
 import type { AgentSessionEvent, AssistantUpdateEvent } from "../contract/events.ts";
+import { type Redact, redactValue } from "../contract/redact.ts";
 import type { Sink } from "../contract/sink.ts";
 import { toJsonText } from "./json-text.ts";
 import { createMessageBytes, type JsonParts, type MessageBytes } from "./message-bytes.ts";
-import { type Redact, redactValue } from "./redact.ts";
 import { toStep } from "./step.ts";
 import type { Writer } from "./writer.ts";
 

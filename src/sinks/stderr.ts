@@ -1,5 +1,5 @@
 import { errorMessage } from "../contract/errors.ts";
-import type { Redact } from "./redact.ts";
+import type { Redact } from "../contract/redact.ts";
 import { toTerminalText } from "./terminal-text.ts";
 import type { Writer } from "./writer.ts";
 

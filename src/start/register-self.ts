@@ -6,7 +6,7 @@ import type { Console } from "../main.ts";
 import { type Registration, registerRun } from "../runs/registration.ts";
 import type { ModelChoice } from "../session/agent-session.ts";
 import type { SessionStore } from "../session/store.ts";
-import { redactValue } from "../sinks/redact.ts";
+import { redactValue } from "../contract/redact.ts";
 
 export type RegisterSelfOptions = {
   readonly flags: Pick<Flags, "mode" | "resident" | "name">;

@@ -20,6 +20,7 @@ import type { RpcOptions } from "../runs/rpc-actions.ts";
 import type { ModelChoice } from "../session/agent-session.ts";
 import type { LeftBranch } from "../session/branch-summary.ts";
 import type { OutputSchema } from "../session/output-schema.ts";
+import { withRedaction } from "../session/redacted-store.ts";
 import { createSession, type SessionStore } from "../session/store.ts";
 import { createDeltaSink } from "../sinks/deltas.ts";
 import { createJsonSink } from "../sinks/json.ts";
@@ -185,7 +186,7 @@ function begin(beginning: Beginning): Run {
   const { sink = createSink(flags, host, console) } = beginning;
   sink.header({ ...store.header, cwd });
   const registration = registerSelf(beginning);
-  keepChoice(store, flags, chosen);
+  keepChoice(withRedaction(store, console.redaction.redact), flags, chosen);
   const sources: PromptSources = { folders: configFolders(home, cwd), warn };
   const prompts = [
     ...(beginning.left === undefined ? [] : [{ kind: "branch_summary" as const, left: beginning.left }]),

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { apiWires } from "../support/api-wires.ts";
 import { chatReply } from "../support/chat-wire.ts";
 import type { Script } from "../support/provider-server.ts";
+import { readSession, sessionPath } from "../support/session-file.ts";
 import { createBench } from "../support/with-provider.ts";
 
 const key = "test-key-12345678";
@@ -92,6 +93,28 @@ test("a key in a prompt is kept back from the session and the model", async () =
   workspace.file("env.txt", `KEY=${key}\n`);
   const { stdout } = await run(["--mode", "json", "@env.txt", `my key is ${key}`]);
   expect(stdout + leftBehind(workspace.home) + server.requests[0]?.body).not.toContain(key);
+});
+
+test.each([
+  ["the session's name", ["--name", `my ${key}`, "hi", "/session"]],
+  ["a later name", ["hi", `/name ${key}`, "/session"]],
+  ["a label", ["hi", `/label ${key}`]],
+  ["a goal", ["--goal", `use ${key}`, "--autonomous-max-turns", "1", "hi"]],
+  ["what a gate is", ["--autonomous-gate", `echo ${key}`, "hi"]],
+  ["where an export goes", ["hi", `/export ${key}.md`]],
+  ["what a summary is to keep", ["hi", `/compact ${key}`]],
+  ["a command that there is not", ["hi", `/${key}`]],
+])("a key in %s is kept back from the session", async (_, args) => {
+  const { run, workspace } = await createBench([done]);
+  const { stdout, stderr } = await run(["--mode", "json", ...args]);
+  expect(stdout + stderr + leftBehind(workspace.home)).not.toContain(key);
+});
+
+test("a key that is a word of the session's file leaves the file readable", async () => {
+  const bench = await createBench([done], { apiKey: "custom" });
+  await bench.run(["--goal", "custom", "--autonomous-max-turns", "1", "hi"]);
+  expect(await bench.run(["-c", "custom"])).toMatchObject({ status: 0, stderr: "" });
+  expect(readSession(sessionPath(bench.workspace)).map(({ type }) => type)).toContain("custom");
 });
 
 test("a secret header is kept back as well", async () => {
