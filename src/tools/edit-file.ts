@@ -1,6 +1,7 @@
 import type { ToolContext, ToolResult } from "../contract/tool.ts";
 import { writeFileAtomically } from "./atomic-write.ts";
 import { errorResult, textResult } from "./define-tool.ts";
+import { unifiedDiff } from "./edit-diff.ts";
 import { nearestHint } from "./edit-hint.ts";
 import { applyReplacements, type Edit, lineAt, matchEdits, type Replacement } from "./edit-match.ts";
 import { inFileOrder } from "./file-queue.ts";
@@ -80,7 +81,7 @@ async function editFile(
   }
   await writeFileAtomically(target, Buffer.concat([file.mark, encoded.bytes]), signal);
   return textResult(describeEdit(path, file.text, matches.replacements), {
-    diff: await unifiedDiff(path, file.text, text),
+    diff: await unifiedDiff(path, { before: file.text, replacements: matches.replacements }),
     firstChangedLine: lineAt(text, firstDifference(file.text, text)),
   });
 }
@@ -122,14 +123,6 @@ function describeEdit(path: string, text: string, replacements: readonly Replace
     ? " The text was found by a tolerant match (quotes, dashes, white space or line ends differ)."
     : "";
   return `Edited ${showPath(path)} in ${places} (at line ${lines.join(", ")}).${note}`;
-}
-
-async function unifiedDiff(path: string, before: string, after: string): Promise<string> {
-  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import("diff");
-  return createTwoFilesPatch(path, path, before, after, undefined, undefined, {
-    context: 3,
-    headerOptions: FILE_HEADERS_ONLY,
-  }).toWellFormed();
 }
 
 function firstDifference(before: string, after: string): number {
