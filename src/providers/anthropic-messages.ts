@@ -7,7 +7,7 @@ import { toProvider } from "./adapter-stream.ts";
 import { toDeltas } from "./anthropic-messages-deltas.ts";
 import { toAnthropicHeaders } from "./anthropic-messages-headers.ts";
 import { toParams } from "./anthropic-messages-params.ts";
-import { createRequestFetch, noTimeoutMs, textHeaders, toRequestHeaders } from "./request-fetch.ts";
+import { createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
 import { readServerEvents } from "./sse.ts";
 import { toWellFormedText } from "./well-formed.ts";
 
@@ -35,8 +35,9 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
     webhookKey: null,
   });
   // Not `messages.create`: that one writes warnings about old models to the console.
-  const body = toWellFormedText(toParams(withStrictSchema(request)));
-  return settle(client.post("/v1/messages", { body, headers: textHeaders, stream: true }).asResponse());
+  // As bytes the SDK lets it be, and the text is not kept while the reply is awaited.
+  const body = Buffer.from(toWellFormedText(toParams(withStrictSchema(request))));
+  return settle(client.post("/v1/messages", { body, stream: true }).asResponse());
 }
 
 /** The API takes a subset of JSON Schema; what cannot be brought to it is left to the check of the answer. */

@@ -2,7 +2,7 @@ import { OpenAI } from "openai/client";
 import type { JsonObject } from "../contract/json.ts";
 import type { Model } from "../contract/provider.ts";
 import type { ProviderFetch } from "./adapter.ts";
-import { createRequestFetch, noTimeoutMs, textHeaders, toRequestHeaders } from "./request-fetch.ts";
+import { createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
 import { toWellFormedText } from "./well-formed.ts";
 
 /** A request to an endpoint of OpenAI or of those who copy it. */
@@ -39,6 +39,7 @@ export function sendOpenAIRequest(
     logLevel: "off",
     webhookSecret: null,
   });
-  const text = toWellFormedText(body);
-  return call.settle(client.post(path, { body: text, headers: textHeaders, stream: true }).asResponse());
+  // As bytes the SDK lets it be, and the text is not kept while the reply is awaited.
+  const bytes = Buffer.from(toWellFormedText(body));
+  return call.settle(client.post(path, { body: bytes, stream: true }).asResponse());
 }

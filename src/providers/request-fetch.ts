@@ -11,9 +11,6 @@ export type RequestFetch = {
 /** The longest time that a timer can hold, in place of an SDK's own limit: the time limits are ours. */
 export const noTimeoutMs = 2 ** 31 - 1;
 
-/** Lets an SDK send a text as it is. */
-export const textHeaders = { "content-type": "application/json" } as const;
-
 /**
  * Wraps our fetch for one request. The signal goes straight to it, so that an abort does not depend on the SDK, and a
  * failure comes back as it was thrown (SDKs turn what looks like a time-out into an error without a cause).
