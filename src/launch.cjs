@@ -3,7 +3,7 @@
 // its own version of Node made of the files: where that fits, V8 takes it (and checks it); elsewhere Node 22 and later
 // keep their own.
 "use strict";
-const { existsSync, readFileSync } = require("node:fs");
+const { existsSync, mkdirSync, readFileSync } = require("node:fs");
 const { Module, enableCompileCache } = require("node:module");
 const { homedir } = require("node:os");
 const { join } = require("node:path");
@@ -38,8 +38,15 @@ function read(path) {
   }
 }
 
-/** In a folder of the user's own, and only where there is one: what is in it is run. */
+/** In the home folder, where there is one: nobody else may write what is run. */
 function keepCompiled() {
   const home = process.env.BASE_CONTEXT_HOME || join(homedir(), ".base-context");
-  if (enableCompileCache !== undefined && existsSync(home)) enableCompileCache(join(home, "code-cache"));
+  if (enableCompileCache === undefined || !existsSync(home)) return;
+  const folder = join(home, "code-cache");
+  try {
+    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    enableCompileCache(folder);
+  } catch {
+    // A home folder that cannot be written is told of by who needs it.
+  }
 }
