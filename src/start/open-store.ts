@@ -72,6 +72,18 @@ export function recordedFolder({ header }: SessionStore): string {
   return header.cwd;
 }
 
+/** Whether the model may rely on a Python process of an earlier run. */
+export function hasRunPython(store: SessionStore): boolean {
+  return store
+    .branch()
+    .some(
+      (entry) =>
+        entry.type === "message" &&
+        entry.message.role === "toolResult" &&
+        entry.message.toolName === "ipython",
+    );
+}
+
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

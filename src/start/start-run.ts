@@ -29,7 +29,7 @@ import { createTools } from "../tools/registry.ts";
 import { assembleSession, type RunParts } from "./assemble-session.ts";
 import { type AutonomousSetup, createAutonomousSetup } from "./autonomous-setup.ts";
 import { type Prompt, readPrompts } from "./input.ts";
-import { leftBranch, openStore, recordedFolder, workingFolder } from "./open-store.ts";
+import { hasRunPython, leftBranch, openStore, recordedFolder, workingFolder } from "./open-store.ts";
 import { type PickedModel, pickModel } from "./pick-model.ts";
 import { registerSelf } from "./register-self.ts";
 import { toRunPrompt } from "./run-prompt.ts";
@@ -112,6 +112,7 @@ export async function startRun(
       ...(flags.noTools ? { none: true } : {}),
       names: flags.tools,
       images: settings.images,
+      ranPython: opened !== undefined && hasRunPython(opened),
     });
     const store = opened ?? createSession({ folder, cwd, pid: host.pid, persist: !flags.noSession });
     return begin({

@@ -9,6 +9,8 @@ import type { CellEnd, PythonSession } from "./python-session.ts";
 export type IpythonOptions = ProcessToolOptions & {
   /** The interpreter's program. */
   readonly python: string;
+  /** An earlier run of the session has run code: the model is told that its state is gone. */
+  readonly ranBefore?: boolean;
 };
 
 const defaultTimeoutSeconds = 600;
@@ -16,6 +18,7 @@ const defaultTimeoutSeconds = 600;
 /** Makes the tool that runs Python. The process is started by the first call and ended by `close`. */
 export function createIpythonTool(options: IpythonOptions): Tool {
   let session: PythonSession | undefined;
+  let hadInterpreter = options.ranBefore ?? false;
 
   async function runCell(
     code: string,
@@ -27,7 +30,7 @@ export function createIpythonTool(options: IpythonOptions): Tool {
       import("./output-buffer.ts"),
       import("./live-updates.ts"),
     ]);
-    session ??= createPythonSession({ python: options.python, cwd, env: options.env });
+    session ??= createPythonSession({ python: options.python, cwd, env: options.env, hadInterpreter });
     const buffer = createOutputBuffer({ toolName: "ipython", ...options });
     const updates = createLiveUpdates(onUpdate, buffer.soFar);
     const startedAt = performance.now();
@@ -70,6 +73,7 @@ export function createIpythonTool(options: IpythonOptions): Tool {
       const closing = session;
       // A later call is one of another session, perhaps in another folder.
       session = undefined;
+      hadInterpreter = false;
       await closing?.close();
     },
   });

@@ -35,9 +35,14 @@ const interruptMs = 1000;
 const graceMs = 2000;
 const quitMs = 1000;
 
-export function createPythonSession(options: InterpreterOptions): PythonSession {
+export type PythonSessionOptions = InterpreterOptions & {
+  /** The model may rely on the state of an interpreter that an earlier run had. */
+  readonly hadInterpreter: boolean;
+};
+
+export function createPythonSession(options: PythonSessionOptions): PythonSession {
   let interpreter: Interpreter | undefined;
-  let hadInterpreter = false;
+  let { hadInterpreter } = options;
   let ipythonFolder: string | undefined;
   /** Processes of earlier cells that still run. */
   let background: ReadonlySet<number> = new Set();

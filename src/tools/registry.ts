@@ -38,6 +38,8 @@ export type ToolsOptions = {
   /** Where output goes that is more than the model sees. Made when needed. */
   readonly spillFolder: string;
   readonly images: ImageOptions;
+  /** An earlier run of the session has run Python code. */
+  readonly ranPython?: boolean;
 };
 
 const defaultMaxSpillBytes = 1_000_000_000;
@@ -99,7 +101,9 @@ function toolMakers(options: ToolsOptions): Record<ToolName, () => Tool | Unavai
     ls: () => createLsTool(processOptions),
     ipython() {
       const python = findPython(options.env);
-      return python.found ? createIpythonTool({ ...processOptions, python: python.path }) : python;
+      return python.found
+        ? createIpythonTool({ ...processOptions, python: python.path, ranBefore: options.ranPython ?? false })
+        : python;
     },
   };
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
 import type { RequestJson } from "../support/provider-server.ts";
-import { callsOf, createToolBench, textOf } from "../support/tool-bench.ts";
+import { callsOf, createToolBench, resultsIn, textOf } from "../support/tool-bench.ts";
 import { createBench } from "../support/with-provider.ts";
 import { processesWith, uniqueSleep, untilRunning } from "../tools/processes.ts";
 
@@ -96,6 +96,20 @@ describe.each(modes)("%s", (_, hidden) => {
     ];
     expect(await runCells(cells, hidden)).toEqual(expected(cells));
   });
+});
+
+test("a session that goes on later has a new process, and its first call says so", async () => {
+  const bench = await createBench([
+    chatReply({ calls: callsOf("ipython", { code: "x = 1" }) }),
+    chatReply({ text: "done" }),
+    chatReply({ calls: callsOf("ipython", { code: "1 + 1" }) }),
+    chatReply({ calls: callsOf("ipython", { code: "2 + 2" }) }),
+    chatReply({ text: "done" }),
+  ]);
+  const first = await bench.run(["--mode", "json", "hi"]);
+  const second = await bench.run(["--mode", "json", "-c", "go on"]);
+  const texts = [first, second].map(({ lines }) => resultsIn(lines).map(textOf));
+  expect(texts).toEqual([["(no output)"], [`2${restarted}`, "4"]]);
 });
 
 test.skipIf(!canImport("IPython"))("IPython runs commands and magics", async () => {
