@@ -32,7 +32,7 @@ export type Goal = {
   state(tokens: number): GoalState;
 };
 
-export const goalToolName = "goal_complete";
+const goalToolName = "goal_complete";
 const entryType = "goal";
 
 /** Makes the goal of a run: a new one, or one that the session kept. */

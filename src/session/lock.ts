@@ -52,12 +52,6 @@ export function acquireLock(path: string, pid: number): Lock {
   };
 }
 
-/** Who holds the lock now; undefined when nobody does, also when a dead process left it behind. */
-export function lockHolder(path: string): ProcessIdentity | undefined {
-  const holder = toHolder(readText(path));
-  return holder !== undefined && mayBeAlive(holder) ? holder : undefined;
-}
-
 /**
  * Makes `path` a name of the file `own`. A dead holder's lock may only be replaced by who holds the lock on its
  * replacement, so that what was judged dead cannot meanwhile have become somebody's living lock.

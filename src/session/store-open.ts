@@ -67,7 +67,7 @@ function openInMemory(options: OpenSessionOptions): SessionStore {
 }
 
 /** Locks a session for a process. Throws a StartupError when it is in use or its folder cannot be written. */
-export function lockSession(path: string, pid: number): Lock {
+function lockSession(path: string, pid: number): Lock {
   try {
     return acquireLock(lockPath(path), pid);
   } catch (error) {
