@@ -123,6 +123,21 @@ test.skipIf(!canImport("IPython"))("IPython runs commands and magics", async () 
   expect(await runCells(cells, false)).toEqual(expected(cells));
 });
 
+test("output beyond the limit of the settings ends the cell", async () => {
+  const bench = await createToolBench([
+    callsOf("ipython", { code: "while True: print('x' * 99)" }),
+    callsOf("ipython", { code: "1 + 1" }),
+  ]);
+  bench.workspace.homeFile("settings.json", { shell: { maxSpillBytes: 1_000_000 } });
+  const { results } = await bench.runTools();
+  expect(results.map(textOf)).toEqual([
+    expect.stringMatching(
+      /^ERROR: .*The code was stopped: its output exceeded the limit of 1000000 bytes and/s,
+    ),
+    "2",
+  ]);
+});
+
 test("output comes while a cell runs", async () => {
   const code = "import time\nfor i in range(4):\n    print(i)\n    time.sleep(0.15)";
   const bench = await createToolBench([callsOf("ipython", { code })]);
