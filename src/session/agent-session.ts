@@ -133,14 +133,17 @@ export function createAgentSession(given: AgentSessionOptions): AgentSession {
         retry.abandon(signal.aborted ? "the attempt was aborted" : "there was no further attempt");
       }
       await finish?.(end);
+      // Not behind the end: whoever hears of that may ask for the next prompt.
+      await options.ready();
     });
-    await options.ready();
     return endedWell(outcome);
   }
 
   async function run(label: string, job: () => Promise<void>): Promise<boolean> {
-    await during(label, job);
-    await options.ready();
+    await during(label, async () => {
+      await job();
+      await options.ready();
+    });
     return endedWell(outcome);
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { AgentSessionEvent } from "../../src/contract/events.ts";
 import type { Model, Provider } from "../../src/contract/provider.ts";
@@ -46,6 +47,29 @@ test("one piece of work is done at a time", async () => {
   await expect(conversation.run(say("again"))).rejects.toThrow("the run is ending");
 });
 
+test.each<[string, RunPrompt, (event: AgentSessionEvent) => boolean]>([
+  ["a prompt", say("hi"), ({ type }) => type === "agent_end"],
+  [
+    "a command",
+    { kind: "command", name: "name", args: "new" },
+    (event) => event.type === "session_action_update" && event.actions.active === undefined,
+  ],
+])(
+  "who hears that %s has ended can ask for the next one, though the sink is full",
+  async (_, prompt, isEnd) => {
+    let next: Promise<boolean> | undefined;
+    const { conversation } = converse(
+      (event) => {
+        if (isEnd(event) && next === undefined)
+          next = new Promise((resolve) => setImmediate(() => resolve(conversation.run(say("next")))));
+      },
+      async () => void (await setTimeout(2)),
+    );
+    expect(await conversation.run(prompt)).toBe(true);
+    expect(await next).toBe(true);
+  },
+);
+
 test("an abort ends the prompt alone and takes what is queued", async () => {
   const { conversation, signal } = converse((event, { current, abort }) => {
     if (event.type !== "message_update") return;
@@ -80,7 +104,10 @@ function say(content: string): RunPrompt {
 }
 
 /** A conversation on a session in memory, with a model that always says the same. */
-function converse(onEvent: (event: AgentSessionEvent, conversation: Conversation) => void = () => {}) {
+function converse(
+  onEvent: (event: AgentSessionEvent, conversation: Conversation) => void = () => {},
+  ready: () => Promise<void> = async () => {},
+) {
   const provider: Provider = {
     async *stream(_, signal) {
       yield { type: "text_start", index: 0 };
@@ -110,7 +137,7 @@ function converse(onEvent: (event: AgentSessionEvent, conversation: Conversation
       events.push(event);
       onEvent(event, conversation);
     },
-    ready: async () => {},
+    ready,
     secrets: [],
     redact: (text) => text,
     warn: () => {},
