@@ -1,12 +1,12 @@
 import { homePaths } from "../config/paths.ts";
 import { errorMessage } from "../contract/errors.ts";
+import { redactValue } from "../contract/redact.ts";
 import type { Flags } from "../flags/options.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
 import { type Registration, registerRun } from "../runs/registration.ts";
 import type { ModelChoice } from "../session/agent-session.ts";
 import type { SessionStore } from "../session/store.ts";
-import { redactValue } from "../contract/redact.ts";
 
 export type RegisterSelfOptions = {
   readonly flags: Pick<Flags, "mode" | "resident" | "name">;
