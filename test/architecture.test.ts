@@ -65,7 +65,7 @@ const owners: readonly { readonly library: RegExp; readonly files: RegExp; reado
   { library: /^@vscode\/ripgrep$/, files: /^tools\/ripgrep\.ts$/, lazy: true },
   { library: /^sharp$/, files: /^tools\/resize-image\.ts$/, lazy: true },
   { library: /^image-size$/, files: /^tools\/read-image\.ts$/, lazy: true },
-  { library: /^diff$/, files: /^tools\/edit-file\.ts$/, lazy: true },
+  { library: /^diff$/, files: /^tools\/edit-diff\.ts$/, lazy: true },
   { library: /^ignore$/, files: /^tools\/ignore-rules\.ts$/ },
   { library: /^picomatch$/, files: /^tools\/glob\.ts$/ },
   { library: /^@agentclientprotocol\/sdk$/, files: /^runs\/acp/ },
