@@ -61,7 +61,6 @@ const owners: readonly { readonly library: RegExp; readonly files: RegExp; reado
   { library: /^openai(\/|$)/, files: /^providers\/openai-/ },
   { library: /^@anthropic-ai\/sdk(\/|$)/, files: /^providers\/anthropic-messages\.ts$/ },
   { library: /^eventsource-parser$/, files: /^providers\/sse\.ts$/ },
-  { library: /^execa$/, files: /^tools\/shell\.ts$/, lazy: true },
   { library: /^@vscode\/ripgrep$/, files: /^tools\/ripgrep\.ts$/, lazy: true },
   { library: /^sharp$/, files: /^tools\/resize-image\.ts$/, lazy: true },
   { library: /^image-size$/, files: /^tools\/read-image\.ts$/, lazy: true },
@@ -147,7 +146,7 @@ test("nothing that a start imports loads zod or an SDK", () => {
   visit("cli.ts");
   visit("start/start-run.ts");
   visit("serve/presence.ts");
-  expect(loaded.filter((line) => /loads (zod|openai|@anthropic|execa)/.test(line))).toEqual([]);
+  expect(loaded.filter((line) => /loads (zod|openai|@anthropic)/.test(line))).toEqual([]);
 });
 
 test("only cli.ts touches the process", () => {

@@ -1,4 +1,6 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { closeSync, existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { Socket } from "node:net";
@@ -6,7 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import type { Options } from "execa";
 import { errorMessage } from "../contract/errors.ts";
 import { type Fifo, type FifoPair, makeFifos } from "./fifo.ts";
 import { onKillAll } from "./kill-all.ts";
@@ -128,21 +129,19 @@ export const runCommand: RunCommand = async (options) => {
 
 /** Starts a process. Throws when it cannot be started. */
 export async function startProcess(options: ProcessOptions): Promise<StartedProcess> {
-  const [{ execa }, fifos] = await Promise.all([
-    import("execa"),
-    options.realPipes ? makeFifos() : Promise.resolve(undefined),
-  ]);
+  const fifos = options.realPipes ? await makeFifos() : undefined;
   onKillAll(() => signalTree({ groups: [...liveGroups], mark: ownMark }, "SIGKILL"));
   callCount += 1;
   const mark = `${ownMark}${callCount};`;
-  const subprocess = execa(options.file, options.args, toExecaOptions(options, mark, fifos));
-  const { pid } = subprocess;
   const pipes = fifos ? [fifos.stdout, fifos.stderr] : [];
-  for (const fifo of pipes) closeSync(fifo.writeFd);
-  if (pid === undefined) {
-    for (const fifo of pipes) closeSync(fifo.readFd);
-    throw new Error(whyNotStarted(options, await subprocess));
-  }
+  const { subprocess, pid } = await spawned(options, toSpawnOptions(options, mark, fifos))
+    .catch((error: unknown) => {
+      for (const fifo of pipes) closeSync(fifo.readFd);
+      throw error;
+    })
+    .finally(() => {
+      for (const fifo of pipes) closeSync(fifo.writeFd);
+    });
   const exited = new Promise<ProcessExit>((resolve) => {
     subprocess.once("exit", (exitCode, signal) => {
       resolve(signal === null ? { exitCode: exitCode ?? 0 } : { signal });
@@ -170,25 +169,37 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
   };
 }
 
-function toExecaOptions(
+/** Rejects with words for a person. */
+async function spawned(
+  { file, args, cwd }: ProcessOptions,
+  options: SpawnOptions,
+): Promise<{ subprocess: ChildProcess; pid: number }> {
+  try {
+    const subprocess = spawn(file, args, options);
+    const { pid } = subprocess;
+    if (pid !== undefined) return { subprocess, pid };
+    throw (await once(subprocess, "error"))[0];
+  } catch (error) {
+    const why = existsSync(cwd) ? errorMessage(error) : `the folder ${cwd} does not exist`;
+    throw new Error(`${file} was not started: ${why}`, { cause: error });
+  }
+}
+
+function toSpawnOptions(
   { cwd, env, channel }: ProcessOptions,
   mark: string,
   fifos: FifoPair | undefined,
-): Options {
+): SpawnOptions {
   return {
     cwd,
     env: { ...env, [markVariable]: `${env[markVariable] ?? ""}${mark}` },
-    extendEnv: false,
     stdio: [
       "ignore",
-      fifos ? fdOption(fifos.stdout.writeFd) : "pipe",
-      fifos ? fdOption(fifos.stderr.writeFd) : "pipe",
+      fifos?.stdout.writeFd ?? "pipe",
+      fifos?.stderr.writeFd ?? "pipe",
       ...(channel ? (["pipe", "pipe"] as const) : []),
     ],
     detached: true,
-    buffer: false,
-    reject: false,
-    cleanup: false,
   };
 }
 
@@ -288,17 +299,4 @@ async function toProgram(options: CommandOptions): Promise<Program> {
 /** The shell that commands run in where the settings name none. */
 function defaultShell(): string {
   return existsSync("/bin/bash") ? "/bin/bash" : process.platform === "win32" ? "bash" : "/bin/sh";
-}
-
-/** execa takes every file descriptor, its types only those below ten. */
-function fdOption(fd: number): 3 {
-  return fd as 3;
-}
-
-function whyNotStarted(
-  { file, cwd }: ProcessOptions,
-  result: { originalMessage?: string | undefined },
-): string {
-  if (!existsSync(cwd)) return `${file} was not started: the folder ${cwd} does not exist`;
-  return `${file} was not started: ${result.originalMessage ?? "unknown reason"}`;
 }
