@@ -92,7 +92,9 @@ function finish(work: Work, deps: JudgeDeps): NextStep {
   if (problem === undefined) return end;
   const limit = outcome.limit ?? limits.reached();
   if (work.misses >= maxMisses || limit !== undefined) {
-    if (outcome.terminal?.stopReason !== "toolUse") outcome.gateNotPassed = problem;
+    // Work that a limit broke off has no answer yet: the limit says so, where it counts.
+    const isBrokenOff = outcome.terminal?.stopReason === "toolUse" && outcome.limit !== undefined;
+    if (!isBrokenOff) outcome.gateNotPassed = problem;
     return end;
   }
   work.misses++;

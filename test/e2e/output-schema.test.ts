@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { chatReply } from "../support/chat-wire.ts";
 import { inBothModes, ownMessages, says, writes } from "../support/unattended.ts";
 import { createBench } from "../support/with-provider.ts";
 
@@ -74,6 +75,19 @@ test("gates come before the form of the answer", async () => {
     ["--autonomous-gate", "test -f ok"],
   );
   expect([status, bench.server.requests.length]).toEqual([0, 4]);
+});
+
+test.each([
+  ["passed gates", 3, ["--autonomous-gate", "true"], { text: "" }],
+  ["a goal that is reached", 3, ["--goal", "all is well"], { calls: [{ name: "goal_complete", args: {} }] }],
+  ["nothing else", 4, [], { text: "" }],
+])("a limit before the answer is no success, with %s: status %i", async (_, expected, args, reply) => {
+  const calls = [{ name: "ls", args: {} }];
+  const { status, stdout } = await schemaRun(
+    [chatReply({ calls, ...reply })],
+    ["--autonomous-max-turns", "1", ...args],
+  );
+  expect([status, stdout]).toEqual([expected, ""]);
 });
 
 test("an error is an error", async () => {
