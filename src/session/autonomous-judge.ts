@@ -115,11 +115,15 @@ function giveUp(work: Work, deps: JudgeDeps): NextStep {
 }
 
 /**
- * Makes the answer what is printed of it: the JSON alone where there is a schema, and nothing when it is not valid,
- * since what reads on expects what is. Gives what is wrong with it.
+ * Makes the answer what is printed of it: the JSON alone where there is a schema, and nothing when it is not valid or
+ * not the run's, since what reads on expects what is. Gives what is wrong with it.
  */
 function settleAnswer({ isLast }: Work, { schema, outcome }: JudgeDeps): string | undefined {
-  if (schema === undefined || !isLast) return undefined;
+  if (schema === undefined) return undefined;
+  if (!isLast) {
+    outcome.finalText = "";
+    return undefined;
+  }
   const checked = checkAnswer(outcome.finalText, schema);
   outcome.finalText = checked.ok ? checked.json : "";
   return checked.ok ? undefined : checked.problem;

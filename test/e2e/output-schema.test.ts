@@ -69,6 +69,18 @@ test("the answer to the last prompt is the one that counts", async () => {
   expect([status, stdout]).toEqual([0, `${good}\n`]);
 });
 
+test.each([
+  ["a limit", 4, ["--autonomous-gate", "true", "--autonomous-max-turns", "1", "first"]],
+  ["a gate", 3, ["--autonomous-gate", "false", "--autonomous-gate-retries", "1", "first"]],
+  ["a command", 1, ["first", "/nothing"]],
+])(
+  "an earlier answer is not told in its place when %s ends the run before: status %i",
+  async (_, expected, args) => {
+    const { status, stdout } = await schemaRun([says("free")], args);
+    expect([status, stdout]).toEqual([expected, ""]);
+  },
+);
+
 test("gates come before the form of the answer", async () => {
   const { status, bench } = await schemaRun(
     [says("first"), writes("ok"), says("second"), says(good)],
