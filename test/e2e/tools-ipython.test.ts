@@ -116,7 +116,7 @@ test.skipIf(!canImport("IPython"))("IPython runs commands and magics", async () 
   const cells: Cell[] = [
     ["!echo shell", "shell"],
     ["files = !ls -d /\nfiles", "['/']"],
-    ["%timeit -n1 -r1 1", /ns ± .* per loop/],
+    ["%timeit -n1 -r1 1", /± .* per loop/],
     ["%%bash\necho cell", "cell"],
     ["import asyncio\nawait asyncio.sleep(0, 5)", "5"],
   ];
