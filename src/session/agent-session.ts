@@ -16,7 +16,7 @@ import { createContextGuard } from "./context-guard.ts";
 import { createPromptCourse } from "./prompt-course.ts";
 import { withRedaction } from "./redacted-store.ts";
 import { createRetrySeries } from "./retry.ts";
-import { createSessionRecord } from "./session-record.ts";
+import { createSessionRecord, mayGoOn } from "./session-record.ts";
 import { createSessionWork } from "./session-work.ts";
 import type { SessionCommand } from "./slash-commands.ts";
 import type { SessionStore } from "./store.ts";
@@ -242,8 +242,6 @@ function requestBuilder(
   };
 }
 
-/** A session that cannot be written any more can still give its answers. */
-function endedWell({ failures, limit, terminal }: RunOutcome): boolean {
-  if (failures.some(({ kind }) => kind !== "persistence") || limit !== undefined) return false;
-  return terminal?.stopReason !== "error" && terminal?.stopReason !== "aborted";
+function endedWell(outcome: RunOutcome): boolean {
+  return mayGoOn(outcome) && outcome.limit === undefined;
 }

@@ -7,6 +7,7 @@ import type { Goal } from "./goal.ts";
 import type { RunLimits } from "./limits.ts";
 import { checkAnswer, type OutputSchema, schemaMissedPrompt } from "./output-schema.ts";
 import nobodyThere from "./prompts/no-human.md";
+import { mayGoOn } from "./session-record.ts";
 
 /** What a run's work is held against. */
 export type JudgeDeps = {
@@ -50,7 +51,7 @@ export async function judgeAnswer(
   signal: AbortSignal,
 ): Promise<NextStep> {
   const { gates, outcome } = deps;
-  if (signal.aborted || hasFailed(outcome)) return giveUp(work, deps);
+  if (signal.aborted || !mayGoOn(outcome)) return giveUp(work, deps);
   const failed = await gates.check({ signal, tell: answered.tell, busy: answered.busy });
   if (signal.aborted) return giveUp(work, deps);
   const left = failed === undefined ? whatIsLeft(answered.messages, work, deps) : toContinuation(failed);
@@ -60,10 +61,6 @@ export async function judgeAnswer(
   if (limit !== undefined) return stopAt(limit, work, deps);
   work.continuations++;
   return { kind: "go_on", ...left };
-}
-
-function hasFailed({ failures, terminal }: RunOutcome): boolean {
-  return failures.length > 0 || terminal?.stopReason === "error" || terminal?.stopReason === "aborted";
 }
 
 function toContinuation(gate: GateResult): Continuation {

@@ -3,6 +3,7 @@ import type { RunOutcome } from "../contract/outcome.ts";
 import type { AgentSession, PromptEnd } from "./agent-session.ts";
 import { type JudgeDeps, judgeAnswer, type NextStep, type Work } from "./autonomous-judge.ts";
 import { gateWords } from "./gates-report.ts";
+import { mayGoOn } from "./session-record.ts";
 
 export type AutonomousDeps = Omit<JudgeDeps, "outcome"> & {
   /** Whether the prompt that begins is the run's last: its answer is the run's. */
@@ -92,7 +93,6 @@ export function withAutonomy(session: AgentSession, deps: AutonomousDeps): Agent
   return { ...session, prompt };
 }
 
-function isWell({ failures, limit, gateNotPassed, terminal }: RunOutcome): boolean {
-  if (failures.length > 0 || limit !== undefined || gateNotPassed !== undefined) return false;
-  return terminal?.stopReason !== "error" && terminal?.stopReason !== "aborted";
+function isWell(outcome: RunOutcome): boolean {
+  return mayGoOn(outcome) && outcome.limit === undefined && outcome.gateNotPassed === undefined;
 }

@@ -44,7 +44,7 @@ export function createSessionRecord({
     }
   }
 
-  function message(message: AgentMessage): void {
+  function keepMessage(message: AgentMessage): void {
     append({ type: "message", message });
   }
 
@@ -52,13 +52,12 @@ export function createSessionRecord({
     outcome,
     ledger,
     append,
-    message,
+    message: keepMessage,
     reply(reply, model) {
-      message(reply);
+      keepMessage(reply);
       const { stopReason, errorMessage: words } = reply;
-      const failed = stopReason === "error" || stopReason === "aborted";
-      ledger.add(model, failed ? "failed_attempt" : "turn", reply.usage);
       outcome.terminal = { stopReason, ...(words === undefined ? {} : { errorMessage: words }) };
+      ledger.add(model, isCutShort(outcome) ? "failed_attempt" : "turn", reply.usage);
       outcome.finalText = finalText(reply);
     },
     fail,
@@ -67,6 +66,15 @@ export function createSessionRecord({
       delete outcome.limit;
     },
   };
+}
+
+/** Whether nothing has failed that work ends with: a session that cannot be written any more can still give its answers. */
+export function mayGoOn(outcome: RunOutcome): boolean {
+  return outcome.failures.every(({ kind }) => kind === "persistence") && !isCutShort(outcome);
+}
+
+function isCutShort({ terminal }: RunOutcome): boolean {
+  return terminal?.stopReason === "error" || terminal?.stopReason === "aborted";
 }
 
 /** The text of an answer, as text mode prints it. */

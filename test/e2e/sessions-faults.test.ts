@@ -141,6 +141,18 @@ describe("a session file that changes in mid-run", () => {
     expect(result.stderr).toMatch(oneLine);
     expect(result.stderr).toMatch(/what follows is not saved/);
   });
+
+  test("lets further prompts and gates run, since the run goes on without it", async () => {
+    const bench = await createBench([
+      shell("for f in $HOME/sessions/*.jsonl; do echo '{}' >> $f; done"),
+      done,
+    ]);
+    const gate = ["--autonomous-gate", "echo x >>ran"];
+    const result = await bench.run([...gate, "first", "second"]);
+    expect(result).toMatchObject({ status: 1, stdout: "done\n" });
+    expect(bench.server.requests).toHaveLength(3);
+    expect(readFileSync(join(bench.workspace.cwd, "ran"), "utf8")).toBe("x\nx\n");
+  });
 });
 
 describe("a file of 100,000 entries and 200 MB", () => {
