@@ -3,7 +3,6 @@ import type { RunFailure, RunOutcome } from "./contract/outcome.ts";
 import { runCommand } from "./dispatch/run-command.ts";
 import { exitStatus } from "./exit-status.ts";
 import { type Invocation, parseArguments } from "./flags/flags.ts";
-import { keepHeapSmallSoon } from "./heap.ts";
 import type { Host } from "./host.ts";
 import { createRedaction, type Redaction } from "./redaction.ts";
 import { writeLastMessage } from "./report/last-message.ts";
@@ -12,6 +11,7 @@ import type { PresentRun } from "./serve/presence.ts";
 import { createStderr, type Stderr } from "./sinks/stderr.ts";
 import { createWriter, type Writer } from "./sinks/writer.ts";
 import type { Run } from "./start/start-run.ts";
+import { keepHeapSmallSoon, optimiseLate } from "./v8-flags.ts";
 
 /** What every part of a run reports to. */
 export type Console = {
@@ -90,6 +90,7 @@ async function start(invocation: RunInvocation, host: Host, console: Console): P
   // Most of the program is loaded here, so that what needs no run answers at once.
   const { startRun } = await import("./start/start-run.ts");
   const run = await startRun(invocation, host, console);
+  optimiseLate();
   keepHeapSmallSoon();
   const { createPresence } = await import("./serve/presence.ts");
   const presence = createPresence({ run, host, console });

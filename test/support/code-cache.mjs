@@ -21,8 +21,10 @@ export async function keepCodeCache(dist) {
     // What the last run leaves counts: it is of the API that most servers speak.
     const apis = ["anthropic-messages", "openai-responses", "openai-completions"];
     for (const wire of apis.map((name) => apiWires.find(({ api }) => api === name))) {
-      const server = await startProvider(conversation(wire));
-      await runOnce({ dist, caches, home, url: server.url, api: wire.api }).finally(server.close);
+      for (const part of ["before", "after"]) {
+        const server = await startProvider(conversation(wire));
+        await runOnce({ dist, caches, home, part, url: server.url, api: wire.api }).finally(server.close);
+      }
     }
     for (const path of readdirSync(caches).map((name) => join(caches, name)))
       if (statSync(path).size === 0) rmSync(path);
@@ -58,7 +60,7 @@ function conversation({ reply }) {
   ];
 }
 
-function runOnce({ dist, caches, home, url, api }) {
+function runOnce({ dist, caches, home, part, url, api }) {
   const provider = {
     baseUrl: api === "anthropic-messages" ? url : `${url}/v1`,
     api,
@@ -75,6 +77,7 @@ function runOnce({ dist, caches, home, url, api }) {
       HOME: home,
       BASE_CONTEXT_HOME: home,
       CODE_CACHE: caches,
+      CODE_CACHE_OF: part,
     },
     stdio: ["ignore", "ignore", "pipe"],
     timeout: 30_000,
