@@ -5,17 +5,15 @@ import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import bridge from "./ipython-bridge.py";
 import { createMarkerScanner, type MarkerScanner } from "./marker-scanner.ts";
 import { describeExit, type ProcessExit } from "./process-exit.ts";
-import { type OutputStream, type StartedProcess, startProcess, watchLimits } from "./shell.ts";
-
-/** Takes what a cell prints; the chunk is only valid during the call. */
-export type OnCellOutput = (chunk: Uint8Array, stream: OutputStream) => void;
+import { type StartedProcess, startProcess } from "./shell.ts";
+import { type OnOutput, type OutputStream, watchLimits } from "./watch-limits.ts";
 
 /** A Python process that runs one cell after the other in one namespace. */
 export type Interpreter = {
   readonly process: StartedProcess;
   hasExited(): boolean;
   /** Runs a cell; resolves with whether it succeeded, and never when the process dies. */
-  execute(code: string, onOutput: OnCellOutput): Promise<boolean>;
+  execute(code: string, onOutput: OnOutput): Promise<boolean>;
   /** Asks it to end; resolves when it has or the time is over. */
   quit(limitMs: number): Promise<void>;
 };
@@ -112,14 +110,14 @@ function createOutputSwitch() {
   let scanners: Record<OutputStream, MarkerScanner> | undefined;
   return {
     take: (chunk: Uint8Array, stream: OutputStream): void => scanners?.[stream](chunk),
-    direct(onOutput: OnCellOutput | undefined): void {
+    direct(onOutput: OnOutput | undefined): void {
       scanners = onOutput && {
         stdout: (chunk) => onOutput(chunk, "stdout"),
         stderr: (chunk) => onOutput(chunk, "stderr"),
       };
     },
     /** Directs it until the marker has come on both streams. */
-    async until(marker: Buffer, onOutput: OnCellOutput): Promise<void> {
+    async until(marker: Buffer, onOutput: OnOutput): Promise<void> {
       const untilMarker = (stream: OutputStream): [MarkerScanner, Promise<void>] => {
         let onMarker = (): void => undefined;
         const ended = new Promise<void>((resolve) => {

@@ -6,7 +6,7 @@ import { errorMessage } from "../contract/errors.ts";
 import type { ProcessExit } from "./process-exit.ts";
 import { findMembers, signalProcess, signalTree, terminateTree } from "./process-tree.ts";
 import { type Interpreter, type InterpreterOptions, startInterpreter } from "./python-interpreter.ts";
-import { type Limits, type StopReason, watchLimits } from "./shell.ts";
+import { type Limits, type StopReason, watchLimits } from "./watch-limits.ts";
 
 export type Cell = Limits & { readonly code: string; readonly signal: AbortSignal };
 

@@ -14,8 +14,7 @@ import { onKillAll } from "./kill-all.ts";
 import { type OutputReader, readFifo, readStream } from "./output-reader.ts";
 import type { ProcessExit } from "./process-exit.ts";
 import { findMembers, groupMayLive, type ProcessTree, signalTree, terminateTree } from "./process-tree.ts";
-
-export type OutputStream = "stdout" | "stderr";
+import { type Limits, type OnOutput, type OutputStream, watchLimits } from "./watch-limits.ts";
 
 /** What to start, and where its output goes. */
 export type ProcessOptions = {
@@ -24,8 +23,7 @@ export type ProcessOptions = {
   readonly cwd: string;
   /** The whole environment: nothing is added from this process's own. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Takes output as it comes. The chunk is only valid during the call. Must not throw. */
-  readonly onOutput?: ((chunk: Uint8Array, stream: OutputStream) => void) | undefined;
+  readonly onOutput?: OnOutput | undefined;
   /** Give the process real pipes, so that its own children can open /dev/stdout. Costs some milliseconds. */
   readonly realPipes?: boolean;
   /** Give the process two more pipes: it reads from file descriptor 3 and writes to 4. */
@@ -50,18 +48,15 @@ export type StartedProcess = {
 };
 
 /** A command line for the shell, or a program with its arguments. */
-export type CommandOptions = Omit<ProcessOptions, "file" | "args" | "channel" | "realPipes"> & {
-  readonly signal?: AbortSignal | undefined;
-  readonly timeoutMs?: number | undefined;
-  /** Output beyond this ends the command. */
-  readonly maxOutputBytes?: number | undefined;
-  /** How long after the exit silence must last before pipes that others hold are let go. Default 150. */
-  readonly drainMs?: number | undefined;
-  /** How long after SIGTERM comes SIGKILL. Default 2000. */
-  readonly graceMs?: number | undefined;
-  /** Whether processes that the command leaves behind are ended when it exits. */
-  readonly endsAll?: boolean | undefined;
-} & (
+export type CommandOptions = Pick<ProcessOptions, "cwd" | "env"> &
+  Limits & {
+    /** How long after the exit silence must last before pipes that others hold are let go. Default 150. */
+    readonly drainMs?: number | undefined;
+    /** How long after SIGTERM comes SIGKILL. Default 2000. */
+    readonly graceMs?: number | undefined;
+    /** Whether processes that the command leaves behind are ended when it exits. */
+    readonly endsAll?: boolean | undefined;
+  } & (
     | { readonly command: string; readonly shell?: string | undefined }
     | { readonly file: string; readonly args: readonly string[] }
   );
@@ -87,7 +82,6 @@ const defaultDrainMs = 150;
 /** A pipe that keeps talking after the exit is let go after this time. */
 const maxDrainMs = 1000;
 const defaultGraceMs = 2000;
-const longestTimerMs = 2 ** 31 - 1;
 /** Linux takes 128 KiB in one argument. */
 const maxArgumentBytes = 120 * 1024;
 
@@ -239,43 +233,6 @@ async function drain(readers: readonly OutputReader[], quietMs: number): Promise
     await setImmediate();
     await setImmediate();
   }
-}
-
-export type StopReason = "timeout" | "abort" | "ceiling";
-
-export type Limits = Pick<CommandOptions, "signal" | "timeoutMs" | "maxOutputBytes" | "onOutput">;
-
-/** Watches over time, signal and amount of output; `stopped` resolves when the first of them says stop. */
-export function watchLimits({
-  signal,
-  timeoutMs,
-  maxOutputBytes = Number.POSITIVE_INFINITY,
-  onOutput,
-}: Limits) {
-  let stop: (reason: StopReason) => void = () => undefined;
-  const stopped = new Promise<StopReason>((resolve) => {
-    stop = resolve;
-  });
-  const onAbort = (): void => stop("abort");
-  const onTimeout = (): void => stop("timeout");
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener("abort", onAbort, { once: true });
-  const timer =
-    timeoutMs === undefined ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, longestTimerMs));
-  let bytes = 0;
-  return {
-    stopped,
-    onOutput(chunk: Uint8Array, stream: OutputStream): void {
-      const room = maxOutputBytes - bytes;
-      bytes += chunk.length;
-      if (room > 0) onOutput?.(chunk.length > room ? chunk.subarray(0, room) : chunk, stream);
-      if (bytes > maxOutputBytes) stop("ceiling");
-    },
-    dispose(): void {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-    },
-  };
 }
 
 type Program = Pick<ProcessOptions, "file" | "args" | "realPipes"> & { remove?(): Promise<void> };

@@ -72,9 +72,12 @@ describe.skipIf(!found.found).each(modes)("%s", (_mode, withIpython) => {
   test("returns what is printed, by whom ever, and the value below it", async () => {
     const python = await session(withIpython);
     const code =
-      "import os, subprocess, sys\nos.system('echo one')\nsubprocess.run('echo two > /dev/stderr', shell=True)";
+      "import os, subprocess, sys\nos.system('echo one')\nsubprocess.run('echo two > /dev/stdout', shell=True)";
     expect(await python(`${code}\nprint('three', end='')\n4`)).toBe("one\ntwo\nthree\n4");
     expect(await python("sys.stdout.write('abc')")).toBe("abc\n3");
+    // Two pipes have no common order.
+    const both = await python("os.system('echo err > /dev/stderr')");
+    expect(both.split("\n").sort()).toEqual(["0", "err"]);
   });
 
   test("returns tracebacks with the lines of the code", async () => {
