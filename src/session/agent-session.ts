@@ -3,7 +3,13 @@ import type { Settings } from "../contract/config.ts";
 import type { NewEntry } from "../contract/entries.ts";
 import type { Emit, SessionActionSnapshot } from "../contract/events.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { AgentMessage, BashExecutionMessage, CustomMessage, UserMessage } from "../contract/messages.ts";
+import type {
+  AgentMessage,
+  BashExecutionMessage,
+  CustomMessage,
+  ModelMessage,
+  UserMessage,
+} from "../contract/messages.ts";
 import type { RunLimit, RunOutcome } from "../contract/outcome.ts";
 import type { Model, Provider, ProviderRequest, ThinkingLevel } from "../contract/provider.ts";
 import type { Tool } from "../contract/tool.ts";
@@ -230,11 +236,16 @@ function requestBuilder(
   { choice }: ChosenModel,
 ): () => ProviderRequest {
   const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  /** What was made last: a request is asked for to be measured, and then to be sent. */
+  let last: { leaf: string | null; model: Model; messages: readonly ModelMessage[] } | undefined;
   return () => {
     const { model, thinkingLevel } = choice();
+    const leaf = store.leafId();
+    if (last?.leaf !== leaf || last.model !== model)
+      last = { leaf, model, messages: toModelMessages(store.branch(), model) };
     return {
       ...{ model, systemPrompt, thinkingLevel },
-      messages: toModelMessages(store.branch(), model),
+      messages: last.messages,
       tools: schemas,
       sessionId: store.header.id,
       ...(outputSchema === undefined ? {} : { outputSchema }),

@@ -6,6 +6,7 @@ import type { AssistantMessage, ModelMessage, ToolCall, ToolResultMessage } from
  * other messages stay, in their order.
  */
 export function pairCalls(messages: readonly ModelMessage[]): ModelMessage[] {
+  if (arePaired(messages)) return [...messages];
   const calls = openCalls(messages);
   return messages.flatMap((message): ModelMessage[] => {
     if (message.role === "toolResult") return [];
@@ -15,6 +16,27 @@ export function pairCalls(messages: readonly ModelMessage[]): ModelMessage[] {
       ? [message]
       : [withIds(message, own), ...own.map((call) => resultOf(call, message))];
   });
+}
+
+/** Nearly always they are, and to make all the pairs of a long history at every turn takes longer than to look. */
+function arePaired(messages: readonly ModelMessage[]): boolean {
+  const used = new Set<string>();
+  let waiting: ToolCall[] = [];
+  for (const message of messages) {
+    if (message.role === "toolResult") {
+      const call = waiting.shift();
+      if (call?.id !== message.toolCallId || call.name !== message.toolName) return false;
+      continue;
+    }
+    if (waiting.length > 0) return false;
+    if (message.role === "user") continue;
+    waiting = message.content.filter((block) => block.type === "toolCall");
+    for (const { id } of waiting) {
+      if (id === "" || used.has(id)) return false;
+      used.add(id);
+    }
+  }
+  return waiting.length === 0;
 }
 
 type PairedCall = {

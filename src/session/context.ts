@@ -20,35 +20,42 @@ export type ContextTarget = Pick<Model, "api" | "provider" | "id" | "input" | "c
  * came from.
  */
 export function toModelMessages(entries: readonly SessionEntry[], target: ContextTarget): ModelMessage[] {
-  const attempts = withoutSupersededAttempts(contextMessages(entries)).map(textOnlyWhenFailed);
-  const readable = attempts.flatMap((message) => toModelMessage(message));
-  const fitting = readable.flatMap((message) => fitOnce(message, target));
+  const known = fitted.get(target) ?? new WeakMap<AgentMessage, ModelMessage[]>();
+  fitted.set(target, known);
+  const fitting: ModelMessage[] = [];
+  for (const message of withoutSupersededAttempts(contextMessages(entries))) {
+    const made = known.get(message) ?? toFitting(message, target);
+    known.set(message, made);
+    fitting.push(...made);
+  }
   return withUserFirst(pairCalls(fitting));
 }
 
 /** What messages were made into. A message never changes, and all of the history is asked for at every turn. */
-const fitted = new WeakMap<ContextTarget, WeakMap<ModelMessage, ModelMessage[]>>();
+const fitted = new WeakMap<ContextTarget, WeakMap<AgentMessage, ModelMessage[]>>();
 
-function fitOnce(message: ModelMessage, target: ContextTarget): ModelMessage[] {
-  const known = fitted.get(target) ?? new WeakMap<ModelMessage, ModelMessage[]>();
-  fitted.set(target, known);
-  const made = known.get(message) ?? forModel(message, target);
-  known.set(message, made);
-  return made;
+function toFitting(message: AgentMessage, target: ContextTarget): ModelMessage[] {
+  return toModelMessage(textOnlyWhenFailed(message)).flatMap((readable) => forModel(readable, target));
 }
 
 /** The messages that stand in the context, oldest first: the latest compaction's summary, what it kept, what came since. */
 export function contextMessages(entries: readonly SessionEntry[]): AgentMessage[] {
   const at = entries.findLastIndex((entry) => entry.type === "compaction");
   const compaction = entries[at];
-  if (compaction?.type !== "compaction") return entries.flatMap(toAgentMessages);
+  if (compaction?.type !== "compaction") return toMessages(entries);
   const firstKept = entries.findIndex((entry) => entry.id === compaction.firstKeptEntryId);
   const kept = firstKept < 0 ? [] : entries.slice(firstKept, at);
-  return [
-    toSummary(compaction),
-    ...kept.flatMap(toAgentMessages).map(withoutUsage),
-    ...entries.slice(at + 1).flatMap(toAgentMessages),
-  ];
+  return [toSummary(compaction), ...toMessages(kept).map(withoutUsage), ...toMessages(entries.slice(at + 1))];
+}
+
+/** As flatMap does it, but without an array for each of thousands of entries. */
+function toMessages(entries: readonly SessionEntry[]): AgentMessage[] {
+  const messages: AgentMessage[] = [];
+  for (const entry of entries) {
+    if (entry.type === "message") messages.push(entry.message);
+    else messages.push(...toAgentMessages(entry));
+  }
+  return messages;
 }
 
 /** What an entry says in the conversation: at most one message. */
