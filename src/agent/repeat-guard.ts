@@ -49,6 +49,10 @@ function saidBy({ content, details }: ToolResult): string {
   return typeof path === "string" ? said.replaceAll(JSON.stringify(path).slice(1, -1), "") : said;
 }
 
+/** The same text for the same value. Only a long one is worth node:crypto, which takes milliseconds to load. */
 function digest(value: unknown): string {
-  return createHash("sha1").update(JSON.stringify(value)).digest("base64");
+  const text = JSON.stringify(value);
+  return text.length <= maxKeptLength ? text : createHash("sha1").update(text).digest("base64");
 }
+
+const maxKeptLength = 256;

@@ -1,5 +1,4 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -87,7 +86,8 @@ const maxArgumentBytes = 120 * 1024;
 
 /** In the environment of each process that a call starts: one mark for each call on the way to it. */
 const markVariable = "BASE_CONTEXT_CALL";
-const ownMark = `${randomUUID()}.`;
+/** No other process has this number at this time, counted since the machine was started. */
+const ownMark = `${process.pid}-${process.hrtime.bigint().toString(36)}.`;
 let callCount = 0;
 /** The groups that may hold living processes. */
 const liveGroups = new Set<number>();
