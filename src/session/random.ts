@@ -1,13 +1,22 @@
 import { randomFillSync } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 
+/** Bytes that were read ahead: each entry of a session takes a few. */
+let pool = Buffer.alloc(0);
+const poolBytes = 1024;
+
 /**
- * Random bytes from the system. node:crypto gives the same, but is loaded only where the system has no such file: that
- * takes longer than all else that a session does before its header.
+ * Random bytes from the system, each given once. node:crypto gives the same, but is loaded only where the system has no
+ * such file: that takes longer than all else that a session does before its header.
  */
 export function randomBytes(count: number): Buffer {
-  const bytes = Buffer.alloc(count);
-  return readSystem(bytes) ? bytes : randomFillSync(bytes);
+  if (pool.length < count) {
+    pool = Buffer.alloc(Math.max(poolBytes, count));
+    if (!readSystem(pool)) randomFillSync(pool);
+  }
+  const bytes = pool.subarray(0, count);
+  pool = pool.subarray(count);
+  return bytes;
 }
 
 /** A random UUID (version 4). */

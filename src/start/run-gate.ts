@@ -21,6 +21,7 @@ export function createRunGate(shell: UserShell, cwd: string): RunGate {
     const end = await runCommand({
       command: settings.commandPrefix ? `${settings.commandPrefix}\n${command}` : command,
       shell: settings.path,
+      joinsOutput: true,
       cwd,
       env: childEnv(shell.env, shell),
       timeoutMs,

@@ -25,6 +25,7 @@ export async function runUserCommand(
   const end = await runCommand({
     command: commandPrefix ? `${commandPrefix}\n${command}` : command,
     shell: path,
+    joinsOutput: true,
     cwd,
     env: childEnv(options.env, options),
     signal,

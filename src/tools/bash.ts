@@ -54,6 +54,7 @@ export function createBashTool(options: BashOptions): Tool {
       const end = await runCommand({
         command: commandPrefix ? `${commandPrefix}\n${command}` : command,
         shell: shellPath,
+        joinsOutput: true,
         cwd,
         env,
         signal,

@@ -5,43 +5,46 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** The two ends of a pipe, as file descriptors that the caller closes. */
-export type Fifo = { readonly readFd: number; readonly writeFd: number };
-
-/** A pipe each for stdout and stderr. */
-export type FifoPair = {
-  readonly stdout: Fifo;
-  readonly stderr: Fifo;
-  /** Says that every end of both pipes is closed, whoever held it: the next call may have them. */
+/** A pipe: its two ends, as file descriptors that the caller closes. */
+export type Fifo = {
+  readonly readFd: number;
+  readonly writeFd: number;
+  /** Memory to read into, for as long as the pipe is in use. */
+  readonly buffer: Buffer;
+  /** Says that every end of the pipe is closed, whoever held it: the next call may have it. */
   giveBack(): void;
 };
 
 /**
- * Makes a pipe each for stdout and stderr. What Node calls a pipe is a socket, and a program that opens /dev/stdout
- * or /dev/stderr fails on a socket; named pipes are real ones. Resolves with undefined where there are none (Windows,
- * no writable temporary folder).
+ * Makes pipes. What Node calls a pipe is a socket, and a program that opens /dev/stdout or /dev/stderr fails on a
+ * socket; named pipes are real ones. Resolves with none where they cannot be made (Windows, no writable temporary
+ * folder).
  */
-export async function makeFifos(): Promise<FifoPair | undefined> {
-  const kept = free.pop();
-  if (kept !== undefined) return openPair(kept);
-  if (process.platform === "win32") return undefined;
+export async function makeFifos(count: number): Promise<readonly Fifo[]> {
+  const kept = free.splice(-count);
+  if (kept.length === count) return openAll(kept);
+  if (process.platform === "win32") return [];
   let folder: string | undefined;
   try {
     folder = await mkdtemp(join(tmpdir(), "base-context-"));
-    const paths = [join(folder, "out"), join(folder, "err")] as const;
+    const paths: string[] = [];
+    while (kept.length + paths.length < count) paths.push(join(folder, String(paths.length)));
     await promisify(execFile)("mkfifo", ["-m", "600", ...paths]);
-    return openPair(process.platform === "linux" ? [keep(paths[0]), keep(paths[1])] : paths);
+    const made = process.platform === "linux" ? paths.map(keep) : paths;
+    return openAll([...kept, ...made.map((path) => ({ path, buffer: Buffer.allocUnsafeSlow(bufferBytes) }))]);
   } catch {
-    return undefined;
+    free.push(...kept);
+    return [];
   } finally {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
-type Paths = readonly [stdout: string, stderr: string];
+type FifoFile = Pick<Fifo, "buffer"> & { readonly path: string };
 
-/** Pairs that nobody uses: to make one a program has to be run, which takes as long as a short command. */
-const free: Paths[] = [];
+/** Those that nobody uses: to make one a program has to be run, which takes as long as a short command. */
+const free: FifoFile[] = [];
+const bufferBytes = 64 * 1024;
 /** A descriptor that stands for the file and is no end of the pipe (Linux). Node does not name it. */
 const O_PATH = 0o10000000;
 
@@ -50,28 +53,25 @@ function keep(path: string): string {
   return `/proc/self/fd/${openSync(path, O_PATH)}`;
 }
 
-function openPair(paths: Paths): FifoPair | undefined {
+function openAll(files: readonly FifoFile[]): readonly Fifo[] {
   const opened: number[] = [];
   const open = (path: string, flags: number): number => {
     const fd = openSync(path, flags);
     opened.push(fd);
     return fd;
   };
-  // The reading end first and without blocking: opening an end waits for the other one otherwise.
-  const openEnds = (path: string): Fifo => ({
-    readFd: open(path, constants.O_RDONLY | constants.O_NONBLOCK),
-    writeFd: open(path, constants.O_WRONLY),
-  });
   try {
-    return {
-      stdout: openEnds(paths[0]),
-      stderr: openEnds(paths[1]),
-      giveBack: () => {
-        if (process.platform === "linux") free.push(paths);
+    return files.map((file) => ({
+      // The reading end first and without blocking: opening an end waits for the other one otherwise.
+      readFd: open(file.path, constants.O_RDONLY | constants.O_NONBLOCK),
+      writeFd: open(file.path, constants.O_WRONLY),
+      buffer: file.buffer,
+      giveBack() {
+        if (process.platform === "linux") free.push(file);
       },
-    };
+    }));
   } catch {
     for (const fd of opened) closeSync(fd);
-    return undefined;
+    return [];
   }
 }

@@ -1,4 +1,5 @@
 import { Socket } from "node:net";
+import type { Fifo } from "./fifo.ts";
 
 /** Reads one output pipe of a process. */
 export type OutputReader = {
@@ -20,17 +21,15 @@ export type OutputReader = {
 /** Takes a chunk, which is only valid during the call: its memory is used again for the next one. */
 export type OnChunk = (chunk: Uint8Array) => void;
 
-const bufferBytes = 64 * 1024;
-/** With the buffer's size, the rate at which a detached pipe is emptied: 3 MB a second. */
+/** With 64 KB for each read, the rate at which a detached pipe is emptied: 3 MB a second. */
 const detachedPauseMs = 20;
 
-/** Reads the file descriptor of a pipe, and owns it. One buffer serves all chunks: a flood takes constant memory. */
-export function readFifo(fd: number, onChunk: OnChunk): OutputReader {
-  const buffer = Buffer.allocUnsafeSlow(bufferBytes);
+/** Reads a pipe's end, and owns it. One buffer serves all chunks: a flood takes constant memory. */
+export function readFifo({ readFd, buffer }: Fifo, onChunk: OnChunk): OutputReader {
   return readSocket(onChunk, (take) => {
     const callback = (length: number): boolean => take(buffer.subarray(0, length));
     // The type of the constructor's options leaves onread out.
-    const options = { fd, readable: true, writable: false, onread: { buffer, callback } };
+    const options = { fd: readFd, readable: true, writable: false, onread: { buffer, callback } };
     return new Socket(options);
   });
 }

@@ -41,7 +41,7 @@ export async function startInterpreter(
     cwd: options.cwd,
     env: { MPLBACKEND: "Agg", ...options.env },
     onOutput: output.take,
-    realPipes: true,
+    realPipes: 2,
     channel: true,
   });
   let exit: ProcessExit | undefined;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { errorMessage } from "../contract/errors.ts";
-import { type Fifo, type FifoPair, makeFifos } from "./fifo.ts";
+import { type Fifo, makeFifos } from "./fifo.ts";
 import { onKillAll } from "./kill-all.ts";
 import { type OutputReader, readFifo, readStream } from "./output-reader.ts";
 import type { ProcessExit } from "./process-exit.ts";
@@ -23,8 +23,11 @@ export type ProcessOptions = {
   /** The whole environment: nothing is added from this process's own. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onOutput?: OnOutput | undefined;
-  /** Give the process real pipes, so that its own children can open /dev/stdout. Costs some milliseconds. */
-  readonly realPipes?: boolean;
+  /**
+   * How many real pipes the process gets, so that its own children can open /dev/stdout: two, or one for both outputs,
+   * whose order is kept, and all of which is told as stdout. The first ones cost some milliseconds.
+   */
+  readonly realPipes?: 1 | 2;
   /** Give the process two more pipes: it reads from file descriptor 3 and writes to 4. */
   readonly channel?: boolean;
 };
@@ -56,7 +59,12 @@ export type CommandOptions = Pick<ProcessOptions, "cwd" | "env"> &
     /** Whether processes that the command leaves behind are ended when it exits. */
     readonly endsAll?: boolean | undefined;
   } & (
-    | { readonly command: string; readonly shell?: string | undefined }
+    | {
+        readonly command: string;
+        readonly shell?: string | undefined;
+        /** Stdout and stderr come together, in their order, as stdout. */
+        readonly joinsOutput?: boolean;
+      }
     | { readonly file: string; readonly args: readonly string[] }
   );
 
@@ -77,6 +85,7 @@ export type CommandEnd = {
 /** Runs a command to its end. Never throws and never waits for a process that the command left behind. */
 export type RunCommand = (options: CommandOptions) => Promise<CommandEnd>;
 
+const outputStreams: readonly OutputStream[] = ["stdout", "stderr"];
 const defaultDrainMs = 150;
 /** A pipe that keeps talking after the exit is let go after this time. */
 const maxDrainMs = 1000;
@@ -110,6 +119,7 @@ export const runCommand: RunCommand = async (options) => {
     if (reason !== "exit" || options.endsAll) await started.terminate(options.graceMs ?? defaultGraceMs);
     await started.drain(options.drainMs ?? defaultDrainMs);
     const survivors = started.release();
+    if (reason === "exit") return end({ reason, survivors, ...(await started.exited) });
     // After SIGKILL the exit is certain, unless the kernel itself holds the process.
     const exit = await Promise.race([started.exited, sleep(100, {}, { ref: false })]);
     return end({ reason, survivors, ...exit });
@@ -123,31 +133,30 @@ export const runCommand: RunCommand = async (options) => {
 
 /** Starts a process. Throws when it cannot be started. */
 export async function startProcess(options: ProcessOptions): Promise<StartedProcess> {
-  const fifos = options.realPipes ? await makeFifos() : undefined;
+  const fifos = options.realPipes ? await makeFifos(options.realPipes) : [];
   onKillAll(() => signalTree({ groups: [...liveGroups], mark: ownMark }, "SIGKILL"));
   callCount += 1;
   const mark = `${ownMark}${callCount};`;
-  const pipes = fifos ? [fifos.stdout, fifos.stderr] : [];
   const { subprocess, pid } = await spawned(options, toSpawnOptions(options, mark, fifos))
     .catch((error: unknown) => {
-      for (const fifo of pipes) closeSync(fifo.readFd);
+      for (const fifo of fifos) closeSync(fifo.readFd);
       throw error;
     })
     .finally(() => {
-      for (const fifo of pipes) closeSync(fifo.writeFd);
+      for (const fifo of fifos) closeSync(fifo.writeFd);
     });
   const exited = new Promise<ProcessExit>((resolve) => {
     subprocess.once("exit", (exitCode, signal) => {
       resolve(signal === null ? { exitCode: exitCode ?? 0 } : { signal });
     });
   });
-  const reader = (stream: OutputStream, fifo: Fifo | undefined): OutputReader[] => {
+  const readers = outputStreams.flatMap((stream, index): OutputReader[] => {
     const onChunk = (chunk: Uint8Array): void => options.onOutput?.(chunk, stream);
-    if (fifo) return [readFifo(fifo.readFd, onChunk)];
+    const fifo = fifos[index];
+    if (fifo) return [readFifo(fifo, onChunk)];
     const socket: unknown = subprocess[stream];
     return socket instanceof Socket ? [readStream(socket, onChunk)] : [];
-  };
-  const readers = [...reader("stdout", fifos?.stdout), ...reader("stderr", fifos?.stderr)];
+  });
   const [, , , input, output]: readonly unknown[] = subprocess.stdio;
   const channel = input instanceof Socket && output instanceof Socket ? { input, output } : undefined;
   return {
@@ -159,7 +168,9 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
       for (const holder of holders) isAttended ? holder.ref() : holder.unref();
       for (const each of readers) isAttended ? each.attach() : each.detach();
     },
-    ...control({ groups: [pid], mark }, readers, () => fifos?.giveBack()),
+    ...control({ groups: [pid], mark }, readers, () => {
+      for (const fifo of fifos) fifo.giveBack();
+    }),
   };
 }
 
@@ -182,15 +193,15 @@ async function spawned(
 function toSpawnOptions(
   { cwd, env, channel }: ProcessOptions,
   mark: string,
-  fifos: FifoPair | undefined,
+  fifos: readonly Fifo[],
 ): SpawnOptions {
   return {
     cwd,
     env: { ...env, [markVariable]: `${env[markVariable] ?? ""}${mark}` },
     stdio: [
       "ignore",
-      fifos?.stdout.writeFd ?? "pipe",
-      fifos?.stderr.writeFd ?? "pipe",
+      fifos.at(0)?.writeFd ?? "pipe",
+      fifos.at(-1)?.writeFd ?? "pipe",
       ...(channel ? (["pipe", "pipe"] as const) : []),
     ],
     detached: true,
@@ -222,38 +233,48 @@ function control(
 }
 
 async function drain(readers: readonly OutputReader[], quietMs: number): Promise<void> {
+  const areAllEnded = (): boolean => readers.every((reader) => reader.hasEnded());
+  if (areAllEnded()) return;
   const deadline = performance.now() + maxDrainMs;
   const count = (): number => readers.reduce((sum, reader) => sum + reader.bytes(), 0);
   const allEnded = Promise.all(readers.map((reader) => reader.ended));
   for (let before = -1; before !== count() && performance.now() < deadline; ) {
     before = count();
     await Promise.race([allEnded, sleep(quietMs, undefined, { ref: false })]);
-    if (readers.every((reader) => reader.hasEnded())) return;
+    if (areAllEnded()) return;
     // A timer that is late runs before what meanwhile arrived is read.
     await setImmediate();
     await setImmediate();
   }
 }
 
-type Program = Pick<ProcessOptions, "file" | "args" | "realPipes"> & { remove?(): Promise<void> };
+type Program = Pick<ProcessOptions, "file" | "args" | "env" | "realPipes"> & { remove?(): Promise<void> };
 
 /** The program to start; a command that is too long for an argument is put into a file. */
 async function toProgram(options: CommandOptions): Promise<Program> {
-  if ("file" in options) return { file: options.file, args: options.args };
+  if ("file" in options) return { file: options.file, args: options.args, env: options.env };
   const { command, shell: file = defaultShell() } = options;
-  if (Buffer.byteLength(command) < maxArgumentBytes) return { file, args: ["-c", command], realPipes: true };
+  const common = {
+    file,
+    // Where nobody has told bash what shell the user has, it takes half a millisecond to find out.
+    env: { SHELL: file, ...options.env },
+    realPipes: options.joinsOutput ? 1 : 2,
+  } as const;
+  if (Buffer.byteLength(command) < maxArgumentBytes) return { ...common, args: ["-c", command] };
   const folder = await mkdtemp(join(tmpdir(), "base-context-"));
   const path = join(folder, "command");
   await writeFile(path, command, { mode: 0o600 });
   return {
-    file,
+    ...common,
     args: ["-c", '. "$0"', path],
-    realPipes: true,
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
+let foundShell: string | undefined;
+
 /** The shell that commands run in where the settings name none. */
 function defaultShell(): string {
-  return existsSync("/bin/bash") ? "/bin/bash" : process.platform === "win32" ? "bash" : "/bin/sh";
+  foundShell ??= existsSync("/bin/bash") ? "/bin/bash" : process.platform === "win32" ? "bash" : "/bin/sh";
+  return foundShell;
 }

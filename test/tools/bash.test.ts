@@ -40,12 +40,16 @@ const results: [command: string, ToolResult][] = [
   ["printf 'a\\0b\\xff'", result("a\uFFFDb\uFFFD", false, { exitCode: 0 })],
 ];
 test.each(results)("%s", async (command, expected) => {
-  const actual = await bash({ command });
-  if (!command.includes(">&2")) expect(actual).toEqual(expected);
-  else expect(actual).toMatchObject({ isError: true, details: { exitCode: 3 } });
+  expect(await bash({ command })).toEqual(expected);
 });
 
 describe("a command", () => {
+  test("has its output in the order in which it wrote to stdout and stderr", async () => {
+    const command = "for i in 1 2 3 4 5 6 7 8 9; do echo out $i; echo err $i >&2; done";
+    const lines = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((i) => `out ${i}\nerr ${i}\n`);
+    expect(await bash({ command })).toEqual(result(lines.join(""), false, { exitCode: 0 }));
+  });
+
   test("runs in the working folder", async () => {
     const cwd = await temporaryFolder();
     expect((await bash({ command: "pwd -P" }, { cwd })).content).toEqual([
