@@ -13,14 +13,26 @@ export function redactValue<T>(value: T, redact: Redact | undefined): T {
 function redactAny(value: unknown, redact: Redact): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => redactAny(item, redact));
-    return items.some((item, index) => item !== value[index]) ? items : value;
+  return Array.isArray(value) ? redactItems(value, redact) : redactFields(value, redact);
+}
+
+function redactItems(items: readonly unknown[], redact: Redact): readonly unknown[] {
+  let copy: unknown[] | undefined;
+  items.forEach((item, index) => {
+    const clean = redactAny(item, redact);
+    if (clean === item) return;
+    copy ??= [...items];
+    copy[index] = clean;
+  });
+  return copy ?? items;
+}
+
+/** Every event comes by here, and hardly any holds a credential: a copy is made only of one that does. */
+function redactFields(value: object, redact: Redact): object {
+  for (const [key, item] of Object.entries(value)) {
+    if (redact(key) === key && redactAny(item, redact) === item) continue;
+    const clean = Object.entries(value).map(([name, field]) => [redact(name), redactAny(field, redact)]);
+    return Object.fromEntries(clean);
   }
-  const before = Object.entries(value);
-  const after = before.map(([key, item]): [string, unknown] => [redact(key), redactAny(item, redact)]);
-  const changed = after.some(
-    ([key, item], index) => key !== before[index]?.[0] || item !== before[index]?.[1],
-  );
-  return changed ? Object.fromEntries(after) : value;
+  return value;
 }

@@ -1,7 +1,15 @@
 import type { Provider } from "../contract/provider.ts";
 
+/** The bytes of a body, in parts that never change. */
+export type RequestBody = readonly Uint8Array[];
+
+/** As for the global fetch, but for a body that may come in parts. */
+export type ProviderInit = Omit<RequestInit, "body"> & {
+  readonly body?: RequestInit["body"] | RequestBody;
+};
+
 /** What the SDKs call instead of the global fetch. */
-export type ProviderFetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
+export type ProviderFetch = (url: string | URL | Request, init?: ProviderInit) => Promise<Response>;
 
 /** What proves to a provider who asks. */
 export type Credentials = {

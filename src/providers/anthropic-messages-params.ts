@@ -3,6 +3,7 @@ import type { AssistantContent, ModelMessage, ToolResultMessage, UserContent } f
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { supportsOutputSchema, toThinkingParams } from "./anthropic-messages-thinking.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
+import { keepMessages } from "./kept-messages.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 
 type Block = JsonObject & { readonly type: string };
@@ -42,30 +43,47 @@ export function toParams(request: ProviderRequest): JsonObject {
 
 function toTurns(messages: readonly ModelMessage[], model: Model): Turn[] {
   const toId = createIdMapper("anthropic");
+  const keep = keepMessages<Block>(model, toId);
   const turns: Turn[] = [];
   for (const message of messages) {
-    const turn = toTurn(message, model, toId);
+    const role = message.role === "assistant" ? "assistant" : "user";
+    const content = keep(message, () => toBlocks(message, model, toId));
     const last = turns.at(-1);
-    if (turn.content.length === 0) continue;
+    if (content.length === 0) continue;
     // The API wants all results of one assistant message in the one user message behind it.
-    if (last?.role === turn.role) last.content.push(...turn.content);
-    else turns.push(turn);
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content: [...content] });
   }
-  return turns;
+  return turns.map(asBefore);
 }
 
-function toTurn(message: ModelMessage, model: Model, toId: (id: string) => string): Turn {
+/** The turns of earlier requests, by their first block. */
+const turnsBefore = new WeakMap<Block, Turn>();
+
+/** The same object for a turn that has not changed since an earlier request: its text may then be kept. */
+function asBefore(turn: Turn): Turn {
+  const { role, content } = turn;
+  const [first] = content;
+  if (first === undefined) return turn;
+  const before = turnsBefore.get(first);
+  const isSame =
+    before?.role === role &&
+    before.content.length === content.length &&
+    content.every((block, index) => block === before.content[index]);
+  if (isSame) return before;
+  turnsBefore.set(first, turn);
+  return turn;
+}
+
+function toBlocks(message: ModelMessage, model: Model, toId: (id: string) => string): Block[] {
   switch (message.role) {
     case "user":
-      return { role: "user", content: toUserBlocks(message.content, model) };
+      return toUserBlocks(message.content, model);
     case "toolResult":
-      return { role: "user", content: [toToolResult(message, model, toId)] };
+      return [toToolResult(message, model, toId)];
     case "assistant": {
       const own = isOwn(message, model);
-      return {
-        role: "assistant",
-        content: message.content.flatMap((block) => toAssistantBlock(block, own, toId)),
-      };
+      return message.content.flatMap((block) => toAssistantBlock(block, own, toId));
     }
   }
 }
@@ -116,10 +134,7 @@ function toTools(tools: readonly ToolSchema[]): JsonObject[] {
 /** Marks the end of this request and of the one before: a mark is looked up only so many blocks back. */
 function markUserTurns(turns: readonly Turn[]): Turn[] {
   const users = turns.flatMap((turn, i) => (turn.role === "user" ? [i] : [])).slice(-2);
-  return turns.map(({ role, content }, i) => ({
-    role,
-    content: users.includes(i) ? markLast(content) : content,
-  }));
+  return turns.map((turn, i) => (users.includes(i) ? { ...turn, content: markLast(turn.content) } : turn));
 }
 
 function markLast(content: readonly Block[]): Block[] {

@@ -7,9 +7,9 @@ import { toProvider } from "./adapter-stream.ts";
 import { toDeltas } from "./anthropic-messages-deltas.ts";
 import { toAnthropicHeaders } from "./anthropic-messages-headers.ts";
 import { toParams } from "./anthropic-messages-params.ts";
-import { createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
+import { toRequestBody } from "./request-body.ts";
+import { bodyStandIn, createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
 import { readServerEvents } from "./sse.ts";
-import { toWellFormedText } from "./well-formed.ts";
 
 /** Speaks the Messages API of Anthropic and of those who copy it. */
 export const createAnthropicMessages: CreateAdapter = (deps) =>
@@ -23,11 +23,12 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
   const { model } = request;
   const { fetch, settle } = createRequestFetch(deps.fetch, signal);
   const headers = toRequestHeaders(model, toAnthropicHeaders(model.baseUrl, deps.credentials.apiKey));
+  const body = toRequestBody(toParams(withStrictSchema(request)), "messages");
   const client = new BaseAnthropic({
     // The SDK wants a key, or looks for one in the environment and in files; ours is in the headers.
     apiKey: "none",
     baseURL: model.baseUrl,
-    fetch: (url, init) => fetch(url, { ...init, headers }),
+    fetch: (url, init) => fetch(url, { ...init, headers, body }),
     maxRetries: 0,
     timeout: noTimeoutMs,
     logLevel: "off",
@@ -35,9 +36,7 @@ function send(deps: AdapterDeps, request: ProviderRequest, signal: AbortSignal):
     webhookKey: null,
   });
   // Not `messages.create`: that one writes warnings about old models to the console.
-  // As bytes the SDK lets it be, and the text is not kept while the reply is awaited.
-  const body = Buffer.from(toWellFormedText(toParams(withStrictSchema(request))));
-  return settle(client.post("/v1/messages", { body, stream: true }).asResponse());
+  return settle(client.post("/v1/messages", { body: bodyStandIn, stream: true }).asResponse());
 }
 
 /** The API takes a subset of JSON Schema; what cannot be brought to it is left to the check of the answer. */

@@ -1,6 +1,6 @@
 import { Agent, type AgentOptions, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { errorMessage, ProviderError } from "../contract/errors.ts";
-import type { ProviderFetch } from "./adapter.ts";
+import type { ProviderFetch, ProviderInit, RequestBody } from "./adapter.ts";
 import { decompress } from "./decompress.ts";
 import { toNetworkError } from "./network-error.ts";
 import { createTunnelAgent, forwardOptions, proxyFor } from "./proxy.ts";
@@ -41,27 +41,31 @@ type Call = {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | undefined;
+  readonly body: RequestBody | undefined;
 };
 
-function toCall(input: string | URL | Request, init: RequestInit): Call {
+function toCall(input: string | URL | Request, init: ProviderInit): Call {
   const url = new URL(typeof input === "object" && "url" in input ? input.url : String(input));
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new ProviderError("invalid_request", `cannot send a request to ${url.protocol} URLs`);
   }
-  const { body } = init;
-  if (body !== undefined && body !== null && typeof body !== "string" && !(body instanceof Uint8Array)) {
-    throw new TypeError("the body of a request must be a string or bytes");
-  }
-  // For a text Node would set three times its size aside.
-  const bytes = typeof body === "string" ? Buffer.from(body) : (body ?? undefined);
+  const body = toParts(init.body);
   const headers = {
     "accept-encoding": "gzip, deflate, br",
     ...toRecord(init.headers),
     // Node states the length for some methods only.
-    ...(bytes !== undefined && { "content-length": String(bytes.length) }),
+    ...(body !== undefined && { "content-length": String(body.reduce((sum, part) => sum + part.length, 0)) }),
   };
-  return { url, method: init.method?.toUpperCase() ?? "GET", headers, body: bytes };
+  return { url, method: init.method?.toUpperCase() ?? "GET", headers, body };
+}
+
+function toParts(body: ProviderInit["body"]): RequestBody | undefined {
+  if (body === undefined || body === null) return undefined;
+  if (Array.isArray(body)) return body;
+  // For a text Node would set three times its size aside.
+  if (typeof body === "string") return [Buffer.from(body)];
+  if (body instanceof Uint8Array) return [body];
+  throw new TypeError("the body of a request must be a string or bytes");
 }
 
 function toRecord(headers: RequestInit["headers"]): Record<string, string> {
@@ -110,7 +114,10 @@ function send(
       if (sent.reusedSocket && staleCodes.has(error.code ?? "")) resolve({ stale: error });
       else reject(error);
     });
-    sent.end(call.body);
+    const { body = [] } = call;
+    sent.cork();
+    for (const part of body.slice(0, -1)) sent.write(part);
+    sent.end(body.at(-1));
   });
 }
 

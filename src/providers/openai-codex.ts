@@ -6,6 +6,7 @@ import { readCodexToken } from "./openai-codex-credentials.ts";
 import { sendOpenAIRequest } from "./openai-request.ts";
 import { toDeltas } from "./openai-responses-deltas.ts";
 import { toCodexParams } from "./openai-responses-params.ts";
+import { toRequestBody } from "./request-body.ts";
 import { readServerEvents } from "./sse.ts";
 
 /** Speaks the Responses API of the Codex subscription: other credentials and headers, the same events. */
@@ -15,7 +16,7 @@ export const createOpenAICodex: CreateAdapter = ({ credentials, fetch }) =>
     const own = new AbortController();
     const { apiKey } = credentials;
     const headers = toHeaders(credentials, request);
-    const body = toCodexParams(request);
+    const body = toRequestBody(toCodexParams(request), "input");
     const response = await sendOpenAIRequest(
       fetch,
       { model, path: "/responses", apiKey, headers, body },

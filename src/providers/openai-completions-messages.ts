@@ -11,6 +11,7 @@ import type {
 import type { Model } from "../contract/provider.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
+import { keepMessages } from "./kept-messages.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 import { toWellFormedText } from "./well-formed.ts";
 
@@ -24,42 +25,22 @@ export function toMessages(
   const role = model.reasoning && model.compat.supportsDeveloperRole ? "developer" : "system";
   const sent: JsonObject[] = systemPrompt.trim() === "" ? [] : [{ role, content: systemPrompt }];
   const images: ImageContent[] = [];
-  const kept = keeper(model, toId);
+  const keep = keepMessages<JsonObject>(model, toId);
   for (const message of messages) {
     if (message.role !== "toolResult") sent.push(...toImageMessage(images.splice(0)));
     switch (message.role) {
       case "user":
-        sent.push(...toUserMessage(message.content, model));
+        sent.push(...keep(message, () => toUserMessage(message.content, model)));
         break;
       case "assistant":
-        sent.push(...kept(message, () => toAssistantMessage(message, model, toId)));
+        sent.push(...keep(message, () => toAssistantMessage(message, model, toId)));
         break;
       case "toolResult":
-        sent.push(...kept(message, () => [toToolMessage(message, model, toId)]));
+        sent.push(...keep(message, () => [toToolMessage(message, model, toId)]));
         if (!model.compat.supportsToolResultImages) images.push(...imagesOf(message.content, model));
     }
   }
   return [...sent, ...toImageMessage(images)];
-}
-
-/** What was made of messages, which never change: all of a long history is sent at every turn. */
-const sentBefore = new WeakMap<Model, WeakMap<ModelMessage, JsonObject[]>>();
-
-/** Gives what was made of a message before, unless one of its ids is changed: that depends on the others' ids. */
-function keeper(model: Model, toId: (id: string) => string) {
-  const known = sentBefore.get(model) ?? new WeakMap<ModelMessage, JsonObject[]>();
-  sentBefore.set(model, known);
-  return (message: AssistantMessage | ToolResultMessage, make: () => JsonObject[]): JsonObject[] => {
-    if (!idsOf(message).every((id) => toId(id) === id)) return make();
-    const made = known.get(message) ?? make();
-    known.set(message, made);
-    return made;
-  };
-}
-
-function idsOf(message: AssistantMessage | ToolResultMessage): string[] {
-  if (message.role === "toolResult") return [message.toolCallId];
-  return message.content.flatMap((block) => (block.type === "toolCall" ? [block.id] : []));
 }
 
 function isMistral(model: Model): boolean {

@@ -3,6 +3,7 @@ import { toProvider } from "./adapter-stream.ts";
 import { toDeltas } from "./openai-completions-deltas.ts";
 import { toParams } from "./openai-completions-params.ts";
 import { sendOpenAIRequest } from "./openai-request.ts";
+import { toRequestBody } from "./request-body.ts";
 import { readServerEvents } from "./sse.ts";
 
 /** Speaks the Chat Completions API of OpenAI and of the many servers that copy it. */
@@ -12,7 +13,12 @@ export const createOpenAICompletions: CreateAdapter = ({ credentials, fetch }) =
     const own = new AbortController();
     const response = await sendOpenAIRequest(
       fetch,
-      { model, path: "/chat/completions", apiKey: credentials.apiKey, body: toParams(request) },
+      {
+        model,
+        path: "/chat/completions",
+        apiKey: credentials.apiKey,
+        body: toRequestBody(toParams(request), "messages"),
+      },
       AbortSignal.any([signal, own.signal]),
     );
     const events = readServerEvents(response, model.provider);

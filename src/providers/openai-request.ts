@@ -1,9 +1,7 @@
 import { OpenAI } from "openai/client";
-import type { JsonObject } from "../contract/json.ts";
 import type { Model } from "../contract/provider.ts";
-import type { ProviderFetch } from "./adapter.ts";
-import { createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
-import { toWellFormedText } from "./well-formed.ts";
+import type { ProviderFetch, RequestBody } from "./adapter.ts";
+import { bodyStandIn, createRequestFetch, noTimeoutMs, toRequestHeaders } from "./request-fetch.ts";
 
 /** A request to an endpoint of OpenAI or of those who copy it. */
 export type OpenAIRequest = {
@@ -13,7 +11,7 @@ export type OpenAIRequest = {
   readonly apiKey: string | undefined;
   /** Beside those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body: JsonObject;
+  readonly body: RequestBody;
 };
 
 /** Sends a request through the SDK; rejects with what the fetch threw, or with the signal's reason. */
@@ -33,13 +31,11 @@ export function sendOpenAIRequest(
     apiKey: "none",
     adminAPIKey: null,
     baseURL: model.baseUrl,
-    fetch: (url, init) => call.fetch(url, { ...init, headers }),
+    fetch: (url, init) => call.fetch(url, { ...init, headers, body }),
     maxRetries: 0,
     timeout: noTimeoutMs,
     logLevel: "off",
     webhookSecret: null,
   });
-  // As bytes the SDK lets it be, and the text is not kept while the reply is awaited.
-  const bytes = Buffer.from(toWellFormedText(body));
-  return call.settle(client.post(path, { body: bytes, stream: true }).asResponse());
+  return call.settle(client.post(path, { body: bodyStandIn, stream: true }).asResponse());
 }

@@ -10,6 +10,7 @@ import type {
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
+import { keepMessages } from "./kept-messages.ts";
 import { toReasoning } from "./openai-responses-reasoning.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 import { toWellFormedText } from "./well-formed.ts";
@@ -86,6 +87,7 @@ function isStrict(schema: JsonValue): boolean {
 
 function toInput(messages: readonly ModelMessage[], model: Model): JsonObject[] {
   const toId = createIdMapper("responses");
+  const keep = keepMessages<JsonObject>(model, toId);
   const input: JsonObject[] = [];
   let waiting: JsonObject[] = [];
   for (const message of messages) {
@@ -95,17 +97,15 @@ function toInput(messages: readonly ModelMessage[], model: Model): JsonObject[] 
     }
     switch (message.role) {
       case "user":
-        input.push(...toUserItems(toParts(message.content, model)));
+        input.push(...keep(message, () => toUserItems(toParts(message.content, model))));
         break;
       case "assistant":
-        input.push(...toAssistantItems(message, model, toId));
+        input.push(...keep(message, () => toAssistantItems(message, model, toId)));
         break;
-      case "toolResult": {
-        const { output, images } = toOutput(message, model);
-        input.push({ type: "function_call_output", call_id: toId(message.toolCallId), output });
+      case "toolResult":
+        input.push(...keep(message, () => [toOutputItem(message, model, toId)]));
         // The results of one message must not be parted, so what they cannot hold comes behind the last one.
-        waiting.push(...images);
-      }
+        if (model.compat.supportsToolResultImages === false) waiting.push(...toImages(message, model));
     }
   }
   return [...input, ...toUserItems(waiting)];
@@ -127,15 +127,25 @@ function toParts(content: string | readonly UserContent[], model: Model): JsonOb
   });
 }
 
-function toOutput(message: ToolResultMessage, model: Model): { output: JsonValue; images: JsonObject[] } {
+function toOutputItem(message: ToolResultMessage, model: Model, toId: (id: string) => string): JsonObject {
+  return {
+    type: "function_call_output",
+    call_id: toId(message.toolCallId),
+    output: toOutput(message, model),
+  };
+}
+
+function toOutput(message: ToolResultMessage, model: Model): JsonValue {
   const parts = toParts(message.content, model);
-  const images = parts.filter((part) => part.type === "input_image");
-  if (images.length > 0 && model.compat.supportsToolResultImages !== false) {
-    return { output: parts, images: [] };
-  }
   const texts = parts.flatMap((part) => (part.type === "input_text" ? [part.text] : []));
-  const none = images.length > 0 ? "(see the attached image)" : "(no output)";
-  return { output: texts.join("\n") || none, images };
+  const hasImages = texts.length < parts.length;
+  if (hasImages && model.compat.supportsToolResultImages !== false) return parts;
+  return texts.join("\n") || (hasImages ? "(see the attached image)" : "(no output)");
+}
+
+function toImages({ content }: ToolResultMessage, model: Model): JsonObject[] {
+  const images = content.filter((block) => block.type === "image");
+  return toParts(images, model).filter((part) => part.type === "input_image");
 }
 
 function toAssistantItems(

@@ -3,6 +3,7 @@ import { toProvider } from "./adapter-stream.ts";
 import { sendOpenAIRequest } from "./openai-request.ts";
 import { toDeltas } from "./openai-responses-deltas.ts";
 import { toParams } from "./openai-responses-params.ts";
+import { toRequestBody } from "./request-body.ts";
 import { readServerEvents } from "./sse.ts";
 
 /** Speaks the Responses API of OpenAI and of those who copy it. */
@@ -11,7 +12,7 @@ export const createOpenAIResponses: CreateAdapter = ({ credentials, fetch }) =>
     const { model } = request;
     const own = new AbortController();
     const { apiKey } = credentials;
-    const body = toParams(request);
+    const body = toRequestBody(toParams(request), "input");
     const response = await sendOpenAIRequest(
       fetch,
       { model, path: "/responses", apiKey, body },

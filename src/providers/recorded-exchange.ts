@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { ProviderError } from "../contract/errors.ts";
 import type { JsonValue } from "../contract/json.ts";
+import type { ProviderInit } from "./adapter.ts";
 import type { RecordedChunk, RecordedExchange, RecordedFailure } from "./cassette-file.ts";
 import { type ReplyBody, toReplyBody, toResponse } from "./reply.ts";
 
@@ -93,9 +94,10 @@ export function cleanUrl(address: string): string {
 }
 
 /** The body of a request: as JSON where it is JSON. */
-export function toRecordedBody(body: RequestInit["body"]): { body?: JsonValue } {
+export function toRecordedBody(body: ProviderInit["body"]): { body?: JsonValue } {
   if (body === undefined || body === null) return {};
-  const text = body instanceof Uint8Array ? Buffer.from(body).toString("utf8") : String(body);
+  const bytes = Array.isArray(body) ? Buffer.concat(body) : body;
+  const text = bytes instanceof Uint8Array ? Buffer.from(bytes).toString("utf8") : String(bytes);
   try {
     const value: JsonValue = JSON.parse(text);
     return { body: value };

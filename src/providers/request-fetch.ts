@@ -11,6 +11,9 @@ export type RequestFetch = {
 /** The longest time that a timer can hold, in place of an SDK's own limit: the time limits are ours. */
 export const noTimeoutMs = 2 ** 31 - 1;
 
+/** What the SDK gets as body, and does not touch. Its fetch puts the real one, which is in parts, in its place. */
+export const bodyStandIn = new Uint8Array();
+
 /**
  * Wraps our fetch for one request. The signal goes straight to it, so that an abort does not depend on the SDK, and a
  * failure comes back as it was thrown (SDKs turn what looks like a time-out into an error without a cause).

@@ -1,10 +1,10 @@
-import type { JsonObject } from "../contract/json.ts";
+import type { JsonValue } from "../contract/json.ts";
 
 /**
  * The text of some JSON with every lone surrogate as U+FFFD. Half a character anywhere in the history would make
  * providers refuse every request that repeats it.
  */
-export function toWellFormedText(value: JsonObject): string {
+export function toWellFormedText(value: JsonValue): string {
   const text = JSON.stringify(value);
   return text.includes("\\ud")
     ? text.replace(escaped, (found) => (found === "\\\\" ? found : "\ufffd"))

@@ -1,4 +1,5 @@
 import type { AgentSessionEvent, AssistantUpdateEvent } from "../contract/events.ts";
+import type { AgentMessage } from "../contract/messages.ts";
 import { type Redact, redactValue } from "../contract/redact.ts";
 import type { Sink } from "../contract/sink.ts";
 import { toJsonText } from "./json-text.ts";
@@ -29,7 +30,17 @@ export function createJsonSink({ writer, redact }: JsonSinkOptions): Sink {
     if (event.type === "message_start" && event.message.role === "assistant")
       growing = createMessageBytes(event.message);
     if (event.type === "message_end") growing = undefined;
-    writer.write(`${toJsonText(redactValue(event, redact))}\n`);
+    if (event.type === "agent_end") emitEnd(event.messages);
+    else writer.write(`${toJsonText(redactValue(event, redact))}\n`);
+  }
+
+  /** The line that repeats all messages is made piece by piece: as one text it would take twice its size. */
+  function emitEnd(messages: readonly AgentMessage[]): void {
+    writer.write('{"type":"agent_end","messages":[');
+    messages.forEach((message, index) => {
+      writer.write(`${index > 0 ? "," : ""}${toJsonText(redactValue(message, redact))}`);
+    });
+    writer.write("]}\n");
   }
 
   return {

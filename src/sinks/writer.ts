@@ -45,6 +45,8 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
     if (ended) return;
     text += more;
     waitingBytes += more.length;
+    // A text that waits takes its size twice.
+    if (text.length > flushBytes) sealText();
     schedule();
   }
 
@@ -63,7 +65,9 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
 
   function sealText(): void {
     if (text === "") return;
-    parts.push(Buffer.from(text));
+    const bytes = Buffer.from(text);
+    parts.push(bytes);
+    waitingBytes += bytes.length - text.length;
     text = "";
   }
 
@@ -81,20 +85,33 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
   }
 
   function flush(): void {
-    if (ended || inFlightBytes > 0 || waitingBytes === 0) return;
+    if (ended || inFlightBytes > 0) return;
     sealText();
-    const sending = parts;
-    parts = [];
-    waitingBytes = 0;
     try {
-      output ??= openOutput(fd);
-      const rest = output.writeNow(sending);
-      if (rest === undefined) return;
-      inFlightBytes = rest.length;
-      output.writeLater(rest, sent);
+      while (!ended && inFlightBytes === 0 && parts.length > 0) send(takeParts());
     } catch (error) {
       fail(error);
     }
+  }
+
+  function send(sending: readonly Uint8Array[]): void {
+    output ??= openOutput(fd);
+    const rest = output.writeNow(sending);
+    if (rest === undefined) return;
+    inFlightBytes = rest.length;
+    output.writeLater(rest, sent);
+  }
+
+  /** What did not fit is copied, so no more is taken than may wait. */
+  function takeParts(): readonly Uint8Array[] {
+    let bytes = 0;
+    const next = parts.findIndex((part) => {
+      bytes += part.length;
+      return bytes > highWaterBytes;
+    });
+    const taken = parts.splice(0, next < 0 ? parts.length : next + 1);
+    waitingBytes -= taken.reduce((sum, part) => sum + part.length, 0);
+    return taken;
   }
 
   function sent(error?: Error): void {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createServer as createNetServer, type Socket } from "node:net";
@@ -5,6 +6,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ProviderError } from "../../src/contract/errors.ts";
+import type { ProviderInit } from "../../src/providers/adapter.ts";
 import { createFetch } from "../../src/providers/fetch.ts";
 import { proxyFor } from "../../src/providers/proxy.ts";
 import { withStatusCheck } from "../../src/providers/status-check.ts";
@@ -41,6 +43,7 @@ it("does what the global fetch does", async () => {
     path: fc.webPath(),
     requestHeader: fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/),
     requestBody: fc.oneof(fc.string(), fc.uint8Array({ maxLength: 2000 })),
+    cuts: fc.array(fc.nat(2000), { maxLength: 4 }),
     status: fc.constantFrom(200, 201, 204, 304, 400, 404, 429, 500, 529),
     responseHeader: fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/),
     encoding: fc.constantFrom("identity", "gzip", "deflate", "br"),
@@ -82,7 +85,9 @@ it("does what the global fetch does", async () => {
       const target = `${url}${given.path || "/"}`;
       const init: RequestInit = { method: given.method, headers: { "X-Sent": given.requestHeader } };
       if (!["GET", "HEAD"].includes(given.method)) init.body = given.requestBody;
-      const ours = await observe(await direct()(target, init));
+      const inParts =
+        init.body === undefined ? init : { ...init, body: toParts(given.requestBody, given.cuts) };
+      const ours = await observe(await direct()(target, inParts));
       const theirs = await observe(await fetch(target, init));
       expect(ours).toEqual(theirs);
       expect(seen[0]).toEqual(seen[1]);
@@ -90,6 +95,26 @@ it("does what the global fetch does", async () => {
     }),
     { numRuns: 150 },
   );
+});
+
+/** As it is without cuts, otherwise the pieces between them. */
+function toParts(body: string | Uint8Array<ArrayBuffer>, cuts: readonly number[]): ProviderInit["body"] {
+  if (cuts.length === 0) return body;
+  const bytes = Buffer.from(body);
+  const borders = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
+  return borders.slice(1).map((end, index) => bytes.subarray(borders[index], end));
+}
+
+it("sends more in parts than the connection takes at once", async () => {
+  const { url } = await serve(async (request, response) => {
+    const { "content-length": stated, "transfer-encoding": encoding } = request.headers;
+    const bytes = Buffer.from(await readBody(request), "base64");
+    response.end(JSON.stringify({ stated, encoding, sum: createHash("sha256").update(bytes).digest("hex") }));
+  });
+  const body = Array.from({ length: 300 }, (_, index) => Buffer.alloc(50_000, index));
+  const response = await direct()(url, { method: "POST", body });
+  const sum = createHash("sha256").update(Buffer.concat(body)).digest("hex");
+  expect(await response.json()).toEqual({ stated: String(300 * 50_000), sum });
 });
 
 it("decompresses bare deflate", async () => {

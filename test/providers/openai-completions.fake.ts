@@ -4,6 +4,7 @@ import type { Model, ProviderEvent, ProviderRequest, TokenCounts } from "../../s
 import { toHttpError } from "../../src/providers/http-error.ts";
 import { createOpenAICompletions } from "../../src/providers/openai-completions.ts";
 import { type ReplyBody, toReplyBody, toResponse } from "../../src/providers/reply.ts";
+import { textOf } from "../support/provider-replies.ts";
 
 /** A reply of a server that does not exist. */
 export type FakeReply = {
@@ -73,7 +74,7 @@ export async function askFake(
   const adapter = createOpenAICompletions({
     credentials: apiKey === null ? {} : { apiKey },
     fetch: async (url, init) => {
-      const body: Readonly<Record<string, JsonValue>> = JSON.parse(String(init?.body));
+      const body: Readonly<Record<string, JsonValue>> = JSON.parse(textOf(init?.body));
       sent.push({ url: String(url), headers: Object.fromEntries(new Headers(init?.headers)), body });
       const headers = new Headers(reply.headers);
       const status = reply.status ?? 200;

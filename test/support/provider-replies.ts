@@ -4,7 +4,7 @@ import { ProviderError } from "../../src/contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../src/contract/json.ts";
 import type { Api } from "../../src/contract/messages.ts";
 import type { Model, Provider, ProviderRequest, TokenCounts } from "../../src/contract/provider.ts";
-import type { CreateAdapter, ProviderFetch } from "../../src/providers/adapter.ts";
+import type { CreateAdapter, ProviderFetch, ProviderInit } from "../../src/providers/adapter.ts";
 import { toHttpError } from "../../src/providers/http-error.ts";
 
 /** How a body is cut into network chunks: whole, or pieces of these sizes over and over. */
@@ -247,13 +247,18 @@ export function toEventStream(events: readonly JsonObject[]): string {
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 }
 
-function readSent(url: string | URL | Request, init: RequestInit | undefined): SentRequest {
+function readSent(url: string | URL | Request, init: ProviderInit | undefined): SentRequest {
   return {
     method: init?.method ?? "GET",
     url: String(url),
     headers: Object.fromEntries(new Headers(init?.headers)),
-    body: parseObject(String(init?.body)),
+    body: parseObject(textOf(init?.body)),
   };
+}
+
+/** The text of a request's body, which may come in parts. */
+export function textOf(body: ProviderInit["body"]): string {
+  return Array.isArray(body) ? Buffer.concat(body).toString() : String(body);
 }
 
 function parseObject(text: string): JsonObject {
