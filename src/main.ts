@@ -11,7 +11,7 @@ import type { PresentRun } from "./serve/presence.ts";
 import { createStderr, type Stderr } from "./sinks/stderr.ts";
 import { createWriter, type Writer } from "./sinks/writer.ts";
 import type { Run } from "./start/start-run.ts";
-import { keepHeapSmallSoon, optimiseLate } from "./v8-flags.ts";
+import { keepHeapSmallSoon, optimiseLateSoon } from "./v8-flags.ts";
 
 /** What every part of a run reports to. */
 export type Console = {
@@ -90,7 +90,7 @@ async function start(invocation: RunInvocation, host: Host, console: Console): P
   // Most of the program is loaded here, so that what needs no run answers at once.
   const { startRun } = await import("./start/start-run.ts");
   const run = await startRun(invocation, host, console);
-  optimiseLate();
+  optimiseLateSoon();
   keepHeapSmallSoon();
   const { createPresence } = await import("./serve/presence.ts");
   const presence = createPresence({ run, host, console });

@@ -1,6 +1,7 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { ProviderError } from "../contract/errors.ts";
 import type { JsonValue } from "../contract/json.ts";
+import { monotonicMs } from "../contract/monotonic.ts";
 import { htmlTitle, oneLine } from "./error-body.ts";
 import { toProviderError } from "./http-error.ts";
 
@@ -96,13 +97,13 @@ function toBodyError(thrown: unknown, provider: string): unknown {
 
 async function drain(iterator: AsyncIterator<unknown>): Promise<void> {
   const cancel = () => void iterator.return?.()?.catch(() => undefined);
-  const deadlineMs = performance.now() + drainMs;
+  const deadlineMs = monotonicMs() + drainMs;
   // The timer is for a body that is silent, the deadline for one that never is.
   const timer = setTimeout(cancel, drainMs);
   timer.unref();
   try {
     while (!(await iterator.next()).done) {
-      if (performance.now() > deadlineMs) return cancel();
+      if (monotonicMs() > deadlineMs) return cancel();
     }
   } catch {
     // The reply was over: how its connection ends does not matter.

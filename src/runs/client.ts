@@ -2,6 +2,7 @@ import { createConnection, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
+import { monotonicMs } from "../contract/monotonic.ts";
 import { errorCode } from "../session/private-files.ts";
 import { toLines } from "./follow-log.ts";
 import type { RpcCommand } from "./protocol.ts";
@@ -32,7 +33,7 @@ export async function connectRun(
   { record }: RunEntry,
   { signal, timeoutMs = 5000 }: ConnectOptions,
 ): Promise<RunConnection> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = monotonicMs() + timeoutMs;
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -40,7 +41,7 @@ export async function connectRun(
     } catch (error) {
       const mayListenYet = ["ENOENT", "ECONNREFUSED", "EAGAIN"].includes(errorCode(error) ?? "");
       if (!isProcessAlive(record)) throw hasEnded(record.id);
-      if (!mayListenYet || performance.now() > deadline) {
+      if (!mayListenYet || monotonicMs() > deadline) {
         const why = errorCode(error) ?? String(error);
         throw new StartupError(
           `the run ${record.id} cannot be reached (${why}); base-context stop ${record.id} ends it`,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartupError } from "../contract/errors.ts";
+import { monotonicMs } from "../contract/monotonic.ts";
 import { listRuns, type RunEntry, readRun } from "./registry.ts";
 import { isRunId } from "./run-folder.ts";
 
@@ -14,13 +15,13 @@ const pollMs = 15;
  * than one, and when it is aborted.
  */
 export async function findRun(runs: string, target: string, signal: AbortSignal): Promise<RunEntry> {
-  const deadline = performance.now() + (isRunId(target) ? graceMs : 0);
+  const deadline = monotonicMs() + (isRunId(target) ? graceMs : 0);
   for (;;) {
     const found = matching(runs, target);
     const [only, ...others] = found;
     if (others.length > 0) throw ambiguous(target, found);
     if (only !== undefined) return only;
-    if (performance.now() >= deadline) throw unknown(target, listRuns(runs));
+    if (monotonicMs() >= deadline) throw unknown(target, listRuns(runs));
     await sleep(pollMs, undefined, { signal });
   }
 }

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { monotonicMs } from "../contract/monotonic.ts";
 import { isProcessAlive, type RunEntry, readRun } from "./registry.ts";
 import { isSame } from "./run-folder.ts";
 
@@ -20,10 +21,10 @@ export async function waitForEnd(
   run: RunEntry,
   { signal, timeoutMs = Number.POSITIVE_INFINITY }: WaitOptions,
 ): Promise<RunEntry | undefined> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = monotonicMs() + timeoutMs;
   for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, pollMs * 1.5)) {
     if (isOver(run) && !isThere(run)) return latest(run);
-    if (performance.now() > deadline) return undefined;
+    if (monotonicMs() > deadline) return undefined;
     await sleep(pollMs, undefined, { signal });
   }
 }

@@ -1,5 +1,6 @@
 import type { AgentSessionEvent } from "../contract/events.ts";
 import type { AssistantMessage } from "../contract/messages.ts";
+import { monotonicMs } from "../contract/monotonic.ts";
 import type { RunOutcome } from "../contract/outcome.ts";
 import type { Sink } from "../contract/sink.ts";
 import { createProgress } from "./progress.ts";
@@ -22,12 +23,7 @@ export type TextSinkOptions = {
  * Makes the sink of text mode. In a pipe or a file: the final answer, and nothing when there is none. An answer that
  * an error or an abort cut off is none there: what reads on would take it for the whole.
  */
-export function createTextSink({
-  writer,
-  isTerminal,
-  stderr,
-  now = () => performance.now(),
-}: TextSinkOptions): Sink {
+export function createTextSink({ writer, isTerminal, stderr, now = monotonicMs }: TextSinkOptions): Sink {
   const progress = createProgress(now);
   const screen = isTerminal ? createScreen(writer, stderr) : undefined;
   const redrawing = setInterval(redraw, redrawMs).unref();

@@ -1,3 +1,4 @@
+import { monotonicMs } from "../contract/monotonic.ts";
 import { type Output, openOutput } from "./output.ts";
 
 /** Carries text to a file descriptor: whole, in order, and without ever blocking the process. */
@@ -73,9 +74,9 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
 
   function schedule(): void {
     if (turnStartMs === undefined) {
-      turnStartMs = performance.now();
+      turnStartMs = monotonicMs();
       setImmediate(endTurn);
-    } else if (waitingBytes > flushBytes || performance.now() - turnStartMs > maxTurnMs) flush();
+    } else if (waitingBytes > flushBytes || monotonicMs() - turnStartMs > maxTurnMs) flush();
   }
 
   function endTurn(): void {
@@ -155,7 +156,7 @@ export function createWriter({ fd, onGone, onError }: WriterOptions): Writer {
     if (ended) return Promise.resolve();
     if (waitingBytes + inFlightBytes > highWaterBytes)
       return until(() => waitingBytes + inFlightBytes <= highWaterBytes);
-    if (turnStartMs !== undefined && performance.now() - turnStartMs > maxTurnMs)
+    if (turnStartMs !== undefined && monotonicMs() - turnStartMs > maxTurnMs)
       return until(() => turnStartMs === undefined);
     return Promise.resolve();
   }

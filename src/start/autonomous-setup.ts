@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Settings } from "../contract/config.ts";
 import { errorMessage } from "../contract/errors.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { monotonicMs } from "../contract/monotonic.ts";
 import type { RunLimit } from "../contract/outcome.ts";
 import type { Model } from "../contract/provider.ts";
 import type { Tool } from "../contract/tool.ts";
@@ -87,7 +88,7 @@ export function createAutonomousSetup(options: AutonomousSetupOptions): Autonomo
       values: limitValues(goal),
       usage: () => session?.ledger,
       earlierGoalTokens: goal?.earlierTokens ?? 0,
-      now: () => performance.now(),
+      now: monotonicMs,
     });
     const workTree = workTreeOf(cwd, options);
     const gates = createGates({

@@ -1,9 +1,8 @@
 import { execFile } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { makeTemporaryFolder, removeFolder } from "./temporary-folder.ts";
 
 /** A pipe: its two ends, as file descriptors that the caller closes. */
 export type Fifo = {
@@ -26,7 +25,7 @@ export async function makeFifos(count: number): Promise<readonly Fifo[]> {
   if (process.platform === "win32") return [];
   let folder: string | undefined;
   try {
-    folder = await mkdtemp(join(tmpdir(), "base-context-"));
+    folder = makeTemporaryFolder();
     const paths: string[] = [];
     while (kept.length + paths.length < count) paths.push(join(folder, String(paths.length)));
     await promisify(execFile)("mkfifo", ["-m", "600", ...paths]);
@@ -36,7 +35,7 @@ export async function makeFifos(count: number): Promise<readonly Fifo[]> {
     free.push(...kept);
     return [];
   } finally {
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    if (folder !== undefined) removeFolder(folder);
   }
 }
 

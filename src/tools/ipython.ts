@@ -1,4 +1,5 @@
 import { assertNever, type JsonObject } from "../contract/json.ts";
+import { monotonicMs } from "../contract/monotonic.ts";
 import type { Tool, ToolContext, ToolResult } from "../contract/tool.ts";
 import { describeSurvivors, type ProcessToolOptions } from "./bash.ts";
 import { defineTool, errorResult, textResult } from "./define-tool.ts";
@@ -33,7 +34,7 @@ export function createIpythonTool(options: IpythonOptions): Tool {
     session ??= createPythonSession({ python: options.python, cwd, env: options.env, hadInterpreter });
     const buffer = createOutputBuffer({ toolName: "ipython", ...options });
     const updates = createLiveUpdates(onUpdate, buffer.soFar);
-    const startedAt = performance.now();
+    const startedAt = monotonicMs();
     try {
       const end = await session.run({
         code,
@@ -45,7 +46,7 @@ export function createIpythonTool(options: IpythonOptions): Tool {
           updates.touch();
         },
       });
-      const durationMs = Math.round(performance.now() - startedAt);
+      const durationMs = Math.round(monotonicMs() - startedAt);
       return toResult(end, buffer.finish(), { timeout, durationMs, maxSpillBytes: options.maxSpillBytes });
     } finally {
       updates.stop();

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { monotonicMs } from "../contract/monotonic.ts";
 
 /** The processes that one call started. */
 export type ProcessTree = {
@@ -31,11 +32,16 @@ export function findMembers(tree: ProcessTree): number[] {
 
 /** Whether a process group has a process left; zombies count, so that only `false` is sure. */
 export function groupMayLive(group: number): boolean {
+  const { stackTraceLimit } = Error;
+  // Asked after every command; where the error came from takes longer to find out than all else.
+  Error.stackTraceLimit = 0;
   try {
     process.kill(-group, 0);
     return true;
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
@@ -73,9 +79,9 @@ export async function terminateTree(
   spared: ReadonlySet<number> = nobody,
 ): Promise<number[]> {
   const remaining = (): number[] => findMembers(tree).filter((pid) => !spared.has(pid));
-  const deadline = performance.now() + graceMs;
+  const deadline = monotonicMs() + graceMs;
   let left = signalTree(tree, "SIGTERM", spared);
-  while (left.length > 0 && performance.now() < deadline) {
+  while (left.length > 0 && monotonicMs() < deadline) {
     await sleep(pollMs);
     left = remaining();
   }

@@ -1,18 +1,18 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { closeSync, existsSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { errorMessage } from "../contract/errors.ts";
+import { monotonicMs } from "../contract/monotonic.ts";
 import { type Fifo, makeFifos } from "./fifo.ts";
 import { onKillAll } from "./kill-all.ts";
 import { type OutputReader, readFifo, readStream } from "./output-reader.ts";
 import type { ProcessExit } from "./process-exit.ts";
 import { findMembers, groupMayLive, type ProcessTree, signalTree, terminateTree } from "./process-tree.ts";
+import { makeTemporaryFolder, removeFolder } from "./temporary-folder.ts";
 import { type Limits, type OnOutput, type OutputStream, watchLimits } from "./watch-limits.ts";
 
 /** What to start, and where its output goes. */
@@ -102,9 +102,9 @@ let callCount = 0;
 const liveGroups = new Set<number>();
 
 export const runCommand: RunCommand = async (options) => {
-  const startedAt = performance.now();
+  const startedAt = monotonicMs();
   const end = (rest: Pick<CommandEnd, "reason"> & Partial<CommandEnd>): CommandEnd => ({
-    durationMs: Math.round(performance.now() - startedAt),
+    durationMs: Math.round(monotonicMs() - startedAt),
     survivors: [],
     ...rest,
   });
@@ -112,7 +112,7 @@ export const runCommand: RunCommand = async (options) => {
   const limits = watchLimits(options);
   let program: Program | undefined;
   try {
-    program = await toProgram(options);
+    program = toProgram(options);
     const started = await startProcess({ ...options, ...program, onOutput: limits.onOutput });
     const exited = started.exited.then(() => "exit" as const);
     const reason = await Promise.race([exited, limits.stopped]);
@@ -127,7 +127,7 @@ export const runCommand: RunCommand = async (options) => {
     return end({ reason: "spawn_error", errorMessage: errorMessage(error) });
   } finally {
     limits.dispose();
-    await program?.remove?.();
+    program?.remove?.();
   }
 };
 
@@ -235,10 +235,10 @@ function control(
 async function drain(readers: readonly OutputReader[], quietMs: number): Promise<void> {
   const areAllEnded = (): boolean => readers.every((reader) => reader.hasEnded());
   if (areAllEnded()) return;
-  const deadline = performance.now() + maxDrainMs;
+  const deadline = monotonicMs() + maxDrainMs;
   const count = (): number => readers.reduce((sum, reader) => sum + reader.bytes(), 0);
   const allEnded = Promise.all(readers.map((reader) => reader.ended));
-  for (let before = -1; before !== count() && performance.now() < deadline; ) {
+  for (let before = -1; before !== count() && monotonicMs() < deadline; ) {
     before = count();
     await Promise.race([allEnded, sleep(quietMs, undefined, { ref: false })]);
     if (areAllEnded()) return;
@@ -248,10 +248,10 @@ async function drain(readers: readonly OutputReader[], quietMs: number): Promise
   }
 }
 
-type Program = Pick<ProcessOptions, "file" | "args" | "env" | "realPipes"> & { remove?(): Promise<void> };
+type Program = Pick<ProcessOptions, "file" | "args" | "env" | "realPipes"> & { remove?(): void };
 
 /** The program to start; a command that is too long for an argument is put into a file. */
-async function toProgram(options: CommandOptions): Promise<Program> {
+function toProgram(options: CommandOptions): Program {
   if ("file" in options) return { file: options.file, args: options.args, env: options.env };
   const { command, shell: file = defaultShell() } = options;
   const common = {
@@ -261,13 +261,13 @@ async function toProgram(options: CommandOptions): Promise<Program> {
     realPipes: options.joinsOutput ? 1 : 2,
   } as const;
   if (Buffer.byteLength(command) < maxArgumentBytes) return { ...common, args: ["-c", command] };
-  const folder = await mkdtemp(join(tmpdir(), "base-context-"));
+  const folder = makeTemporaryFolder();
   const path = join(folder, "command");
-  await writeFile(path, command, { mode: 0o600 });
+  writeFileSync(path, command, { mode: 0o600 });
   return {
     ...common,
     args: ["-c", '. "$0"', path],
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove: () => removeFolder(folder),
   };
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { chmodSync, closeSync, mkdirSync, openSync, writeSync } from "node:fs";
-import { readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "../contract/errors.ts";
 import type { JsonObject } from "../contract/json.ts";
@@ -113,6 +112,7 @@ function writeFully(fd: number, bytes: Uint8Array): void {
 }
 
 async function removeOldFiles(folder: string): Promise<void> {
+  const { readdir, stat, unlink } = await import("node:fs/promises");
   const names = await readdir(folder).catch(() => []);
   for (const name of names.filter((candidate) => spillName.test(candidate))) {
     const path = join(folder, name);
