@@ -3,7 +3,7 @@ import type { AssistantContent, ModelMessage, ToolResultMessage, UserContent } f
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { supportsOutputSchema, toThinkingParams } from "./anthropic-messages-thinking.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
-import { keepMessages } from "./kept-messages.ts";
+import { keepMessages, keepTools } from "./kept.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 
 type Block = JsonObject & { readonly type: string };
@@ -33,7 +33,9 @@ export function toParams(request: ProviderRequest): JsonObject {
       system: [{ type: "text", text: request.systemPrompt, cache_control: cacheControl }],
     }),
     messages: markUserTurns(turns),
-    ...(request.tools.length > 0 && { tools: toTools(request.tools) }),
+    ...(request.tools.length > 0 && {
+      tools: keepTools(model, request.tools, () => toTools(request.tools)),
+    }),
     ...(thinking !== undefined && {
       thinking: thinking.type === "enabled" && startsUnthought(turns) ? { type: "disabled" } : thinking,
     }),

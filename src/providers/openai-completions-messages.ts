@@ -11,7 +11,7 @@ import type {
 import type { Model } from "../contract/provider.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
-import { keepMessages } from "./kept-messages.ts";
+import { keepMessages } from "./kept.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 import { toWellFormedText } from "./well-formed.ts";
 

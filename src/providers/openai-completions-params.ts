@@ -1,5 +1,6 @@
 import type { JsonObject } from "../contract/json.ts";
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
+import { keepTools } from "./kept.ts";
 import { toMessages } from "./openai-completions-messages.ts";
 import { toThinkingParams } from "./openai-completions-thinking.ts";
 
@@ -16,7 +17,9 @@ export function toParams(request: ProviderRequest): JsonObject {
     ...(maxTokens !== undefined && { [compat.maxTokensField ?? "max_tokens"]: maxTokens }),
     ...(compat.supportsStore && { store: false }),
     ...(model.provider === "openai" && { prompt_cache_key: request.sessionId }),
-    ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, model)) }),
+    ...(tools.length > 0 && {
+      tools: keepTools(model, tools, () => tools.map((tool) => toTool(tool, model))),
+    }),
     ...toThinkingParams(model, request.thinkingLevel),
     ...(outputSchema !== undefined && takesSchema(request) && toResponseFormat(outputSchema)),
   };

@@ -10,7 +10,7 @@ import type {
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
-import { keepMessages } from "./kept-messages.ts";
+import { keepMessages, keepTools } from "./kept.ts";
 import { toReasoning } from "./openai-responses-reasoning.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 import { toWellFormedText } from "./well-formed.ts";
@@ -57,7 +57,9 @@ function toSharedParams({ model, tools, thinkingLevel, sessionId }: ProviderRequ
     stream: true,
     ...(model.compat.supportsStore !== false && { store: false }),
     prompt_cache_key: sessionId,
-    ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, model)) }),
+    ...(tools.length > 0 && {
+      tools: keepTools(model, tools, () => tools.map((tool) => toTool(tool, model))),
+    }),
     ...(reasoning !== undefined && { reasoning }),
     ...(model.reasoning && { include: ["reasoning.encrypted_content"] }),
   };

@@ -3,9 +3,9 @@ import type { RequestBody } from "./adapter.ts";
 import { toWellFormedText } from "./well-formed.ts";
 
 /**
- * Serialises the body of a request as `JSON.stringify` does. The items of its conversation, the array `list`, are
- * serialised once each: an object that was in an earlier body must not have changed since. Half a character anywhere
- * becomes U+FFFD.
+ * Serialises the body of a request as `JSON.stringify` does. The values of the body, and the items of its conversation,
+ * the array `list`, are serialised once each: an object that was in an earlier body must not have changed since. Half a
+ * character anywhere becomes U+FFFD.
  */
 export function toRequestBody(params: JsonObject, list: string): RequestBody {
   const parts: Uint8Array[] = [];
@@ -22,7 +22,7 @@ export function toRequestBody(params: JsonObject, list: string): RequestBody {
     .forEach(([key, value], index) => {
       add(`${index > 0 ? "," : ""}${JSON.stringify(key)}:`);
       if (key === list && Array.isArray(value)) addItems(value, add);
-      else add(toWellFormedText(value));
+      else add(serialise(value));
     });
   parts.push(Buffer.from(`${text}}`));
   return parts;

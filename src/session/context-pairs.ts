@@ -21,22 +21,27 @@ export function pairCalls(messages: readonly ModelMessage[]): ModelMessage[] {
 /** Nearly always they are, and to make all the pairs of a long history at every turn takes longer than to look. */
 function arePaired(messages: readonly ModelMessage[]): boolean {
   const used = new Set<string>();
-  let waiting: ToolCall[] = [];
+  /** The calls of the last assistant message, and how many of them were answered. */
+  let calls: ToolCall[] = [];
+  let answered = 0;
   for (const message of messages) {
     if (message.role === "toolResult") {
-      const call = waiting.shift();
+      const call = calls[answered++];
       if (call?.id !== message.toolCallId || call.name !== message.toolName) return false;
       continue;
     }
-    if (waiting.length > 0) return false;
+    if (answered !== calls.length) return false;
     if (message.role === "user") continue;
-    waiting = message.content.filter((block) => block.type === "toolCall");
-    for (const { id } of waiting) {
-      if (id === "" || used.has(id)) return false;
-      used.add(id);
+    calls = [];
+    answered = 0;
+    for (const block of message.content) {
+      if (block.type !== "toolCall") continue;
+      if (block.id === "" || used.has(block.id)) return false;
+      used.add(block.id);
+      calls.push(block);
     }
   }
-  return waiting.length === 0;
+  return answered === calls.length;
 }
 
 type PairedCall = {

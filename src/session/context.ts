@@ -24,8 +24,11 @@ export function toModelMessages(entries: readonly SessionEntry[], target: Contex
   fitted.set(target, known);
   const fitting: ModelMessage[] = [];
   for (const message of withoutSupersededAttempts(contextMessages(entries))) {
-    const made = known.get(message) ?? toFitting(message, target);
-    known.set(message, made);
+    let made = known.get(message);
+    if (made === undefined) {
+      made = toFitting(message, target);
+      known.set(message, made);
+    }
     fitting.push(...made);
   }
   return withUserFirst(pairCalls(fitting));
