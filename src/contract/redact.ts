@@ -13,7 +13,9 @@ export function redactValue<T>(value: T, redact: Redact | undefined): T {
 function redactAny(value: unknown, redact: Redact): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
-  return Array.isArray(value) ? redactItems(value, redact) : redactFields(value, redact);
+  return Array.isArray(value)
+    ? redactItems(value, redact)
+    : redactFields(value as Readonly<Record<string, unknown>>, redact);
 }
 
 function redactItems(items: readonly unknown[], redact: Redact): readonly unknown[] {
@@ -28,9 +30,9 @@ function redactItems(items: readonly unknown[], redact: Redact): readonly unknow
 }
 
 /** Every event comes by here, and hardly any holds a credential: a copy is made only of one that does. */
-function redactFields(value: object, redact: Redact): object {
-  for (const [key, item] of Object.entries(value)) {
-    if (redact(key) === key && redactAny(item, redact) === item) continue;
+function redactFields(value: Readonly<Record<string, unknown>>, redact: Redact): object {
+  for (const key in value) {
+    if (redact(key) === key && redactAny(value[key], redact) === value[key]) continue;
     const clean = Object.entries(value).map(([name, field]) => [redact(name), redactAny(field, redact)]);
     return Object.fromEntries(clean);
   }

@@ -43,16 +43,19 @@ export function createRequestFetch(fetch: ProviderFetch, signal: AbortSignal): R
 }
 
 /**
- * All headers of one request. They take the place of the SDK's, which tell of this machine and of what its environment
+ * All headers of one request, their names in lower case. They take the place of the SDK's, which tell of this machine and of what its environment
  * holds for the SDK's own provider. What the model's configuration states comes last and wins.
  */
-export function toRequestHeaders(model: Model, own: Readonly<Record<string, string>>): Headers {
-  const headers = new Headers({
+export function toRequestHeaders(
+  model: Model,
+  own: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {
     accept: "application/json",
     "content-type": "application/json",
     "user-agent": "base-context",
     ...own,
-  });
-  for (const [name, value] of Object.entries(model.headers)) headers.set(name, value);
+  };
+  for (const [name, value] of Object.entries(model.headers)) headers[name.toLowerCase()] = value.trim();
   return headers;
 }
