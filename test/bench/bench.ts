@@ -107,9 +107,15 @@ async function runCase(each: Case, around: Surroundings): Promise<CaseResult> {
   // The first round fills caches and is not counted.
   for (let round = options.quick ? 1 : 0; round <= runs; round++) {
     progress(`${each.name}: ${round} of ${runs}`);
-    for (const program of programs) {
-      const sample = await runOnce(program, each, around);
-      if (round > 0) samples.get(program)?.push(sample);
+    for (const [program, taken] of samples) {
+      try {
+        const sample = await runOnce(program, each, around);
+        if (round > 0) taken.push(sample);
+      } catch (error) {
+        if (program.executable === undefined) throw error;
+        samples.delete(program);
+        process.stderr.write(`${program.name} is left out of ${each.name}: ${String(error)}\n`);
+      }
     }
   }
   progress("");
