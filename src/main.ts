@@ -27,6 +27,9 @@ export type Console = {
   crash(error: unknown): void;
 };
 
+/** A run that is over sooner need not look whether it has a reader, in milliseconds. */
+const watchDelayMs = 500;
+
 type RunInvocation = Extract<Invocation, { kind: "run" }>;
 
 /** The program from its arguments to its exit status. All that it wrote has left the process when this resolves. */
@@ -64,11 +67,14 @@ async function run(
   const { run: started, presence } = await start(invocation, host, console);
   await summary.follow(started);
   const failures: RunFailure[] = [];
+  const unwatch = watchStdout(host);
   if (invocation.flags.mode === "rpc")
     failures.push(...(await (await import("./serve/serve-rpc.ts")).serveRpc(started, host, console)));
   else await prompts(started, host, console);
   // What a client began is ended first; then there is no more to begin.
   while (started.conversation.active() !== undefined) await started.conversation.idle();
+  // All is said: a reader may leave now.
+  unwatch();
   presence.close();
   const left = started.conversation.current().session.actions().queuedCount;
   if (left > 0)
@@ -96,6 +102,24 @@ async function start(invocation: RunInvocation, host: Host, console: Console): P
   const presence = createPresence({ run, host, console });
   presence.openSoon();
   return { run, presence };
+}
+
+/** Ends the run when nobody reads any more, also while it says nothing. The result ends the watch. */
+function watchStdout(host: Host): () => void {
+  // One that goes on by itself is read through its log.
+  if (host.handed !== undefined) return () => undefined;
+  let isOver = false;
+  let unwatch = () => {};
+  const timer = setTimeout(async () => {
+    const { watchReader } = await import("./sinks/reader-watch.ts");
+    if (!isOver) unwatch = watchReader(host.stdout.fd, () => host.abort({ kind: "readerGone" }));
+  }, watchDelayMs);
+  timer.unref();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+    unwatch();
+  };
 }
 
 /** A run whose session could not be closed as it should still gives its answer. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
-import { type Line, parseStream } from "../support/run-cli.ts";
+import { type Line, parseStream, runCli } from "../support/run-cli.ts";
 import { runScript } from "../support/run-script.ts";
 import { type Bench, createBench } from "../support/with-provider.ts";
 import { processesWith, uniqueSleep } from "../tools/processes.ts";
@@ -50,6 +50,43 @@ describe("a reader that goes away ends the run with status 141, quietly, with th
       { role: "assistant", stopReason: "aborted" },
     ]);
     expect(bench.server.requests).toHaveLength(1);
+  });
+
+  const untilPrompt = "while read -r line; do case $line in *message_end*) exit;; esac; done";
+  test.each([
+    ["the provider is silent", "--mode json", untilPrompt, [{ waitMs: 60_000 }]],
+    ["the provider is silent, in text mode", "", "sleep 0.7", [{ waitMs: 60_000 }]],
+    [
+      "the next attempt is waited for",
+      "--mode json --json-deltas",
+      "while read -r line; do case $line in *auto_retry_start*) exit;; esac; done",
+      [{ status: 500 }],
+    ],
+    ["a gate runs", "--mode json --autonomous-gate 'sleep 60'", untilPrompt, [chatReply({ text: "done" })]],
+  ])("while %s, and nothing is written", async (_, args, reader, script) => {
+    const bench = await createBench(script);
+    const { stdout, stderr } = await runScript(
+      bench,
+      `bc ${args} hi | (${reader}); echo "\${PIPESTATUS[0]}"`,
+    );
+    expect({ stdout, stderr }).toEqual({ stdout: "141\n", stderr: "" });
+    expect(bench.server.requests).toHaveLength(1);
+  });
+
+  test("while nothing is written to what a parent on Node made", async () => {
+    const bench = await createBench([{ waitMs: 60_000 }]);
+    const status = new Promise((resolve) => {
+      const run = runCli(["--model", "fake/m", "hi"], {
+        workspace: bench.workspace,
+        onStart(child) {
+          child.on("exit", resolve);
+          setTimeout(() => child.stdout?.destroy(), 200);
+        },
+      });
+      // The test's own reader says that it was destroyed.
+      run.catch(() => undefined);
+    });
+    expect(await status).toBe(141);
   });
 });
 
