@@ -123,7 +123,7 @@ function drain(
       size += chunk.length;
       if (size > maxInputBytes) done(() => reject(tooLong()));
     });
-    stream.on("end", () => end({ kind: "whole", bytes: Buffer.concat(chunks) }));
+    stream.on("end", () => afterSignals(() => end({ kind: "whole", bytes: Buffer.concat(chunks) })));
     stream.on("error", ({ message }: Error) => end({ kind: "failed", message }));
     if (signal.aborted) onAbort();
 
@@ -134,6 +134,14 @@ function drain(
       settle();
     }
   });
+}
+
+/**
+ * Calls back once a signal that came before now has been heard: Ctrl-C ends the writer of the pipe, too, and Node tells
+ * of the signal last, in this turn of the event loop or in the next one.
+ */
+function afterSignals(call: () => void): void {
+  setImmediate(() => setImmediate(call));
 }
 
 function tooLong(): StartupError {

@@ -96,6 +96,31 @@ describe("a signal ends the run wherever it is", () => {
     expect(server.requests.length).toBeLessThanOrEqual(1);
   });
 
+  test.each([
+    ["nothing", ""],
+    ["half a prompt", "List the"],
+  ])(
+    "together with the end of a pipe that said %s, as Ctrl-C in `slow | base-context` does",
+    async (_, said) => {
+      const { workspace, server } = await createBench([hanging]);
+      for (let round = 0; round < 5; round++) {
+        const child = spawn(process.execPath, [cliPath, "--mode", "json", "--model", "fake/m"], {
+          cwd: workspace.cwd,
+          env: { PATH: process.env.PATH, HOME: workspace.home, BASE_CONTEXT_HOME: workspace.home },
+          stdio: ["pipe", "ignore", "ignore"],
+        });
+        const status = new Promise((resolve) => child.on("exit", resolve));
+        if (said !== "") child.stdin.write(said);
+        await handlesSignals(child);
+        await sleep(100);
+        child.kill("SIGINT");
+        child.stdin.end();
+        expect(await status).toBe(130);
+      }
+      expect(server.requests).toEqual([]);
+    },
+  );
+
   test("between two prompts and their tools: what is left is not run", async () => {
     const { run, server } = await createBench([hanging]);
     const result = await run(["--mode", "json", "first", "second"], {
