@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { type JsonPath, JsonSyntaxError, type LocatedJson, parseLocatedJson } from "./json-position.ts";
@@ -43,12 +43,27 @@ export function formatPath(path: JsonPath): string {
 
 function readText(path: string): string | undefined {
   try {
-    const bytes = readFileSync(path);
+    const bytes = readRegular(path);
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
     if (isMissing(error)) return undefined;
+    if (error instanceof StartupError) throw error;
     if (error instanceof TypeError) throw new StartupError(`${path} is not UTF-8 text: save it as UTF-8`);
     throw new StartupError(`${path} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+/** Never waits: a repository may hold a pipe, or a link to a device that has no end. */
+function readRegular(path: string): Buffer {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile() && !stats.isDirectory())
+      throw new StartupError(`${path} is not a regular file: put one in its place or remove it`);
+    // A file of the kernel says 0 and may keep its reader waiting.
+    return stats.size === 0 ? Buffer.alloc(0) : readFileSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

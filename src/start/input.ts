@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
@@ -168,7 +168,8 @@ async function readAttachment(file: string, cwd: string): Promise<{ text: string
 }
 
 async function readWhole(path: string, file: string): Promise<Buffer> {
-  const handle = await open(path, "r").catch((error: unknown) => {
+  // To open a pipe that nobody writes to would wait for ever, and no signal ends that.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
     throw new StartupError(
       `@${file} cannot be read: ${errorMessage(error)}; check the path, or pass -- before a message that starts with @`,
     );

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Api } from "../../src/contract/messages.ts";
@@ -41,6 +42,21 @@ describe("a refused start is status 2, one line on stderr, no request and no ses
     expect(server.requests).toHaveLength(0);
     const sessions = join(workspace.home, "sessions");
     expect(existsSync(sessions) ? readdirSync(sessions) : []).toEqual([]);
+  });
+
+  test.each([
+    ["a pipe without a writer as @file", "mkfifo pipe", ["@pipe", "hi"]],
+    ["settings of a project that are a pipe", "mkfifo .base-context/settings.json", ["hi"]],
+    ["settings that are a device without an end", "ln -s /dev/zero .base-context/settings.json", ["hi"]],
+    ["settings that keep their reader waiting", "ln -s /proc/kmsg .base-context/settings.json", ["hi"]],
+  ])("%s, without waiting", async (_, command, args) => {
+    const { run, server, workspace } = await createBench([answer]);
+    mkdirSync(join(workspace.cwd, ".base-context"));
+    execFileSync("bash", ["-c", command], { cwd: workspace.cwd });
+    const result = await run(args, { timeoutMs: 5_000 });
+    expect(result).toMatchObject({ status: 2, stdout: "" });
+    expect(result.stderr).toMatch(oneLine);
+    expect(server.requests).toHaveLength(0);
   });
 
   test("a stack trace is for --verbose alone, and not for a message that reads so", async () => {
