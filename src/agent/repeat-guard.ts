@@ -51,8 +51,17 @@ function saidBy({ content, details }: ToolResult): string {
 
 /** The same text for the same value. Only a long one is worth node:crypto, which takes milliseconds to load. */
 function digest(value: unknown): string {
-  const text = JSON.stringify(value);
+  const text = JSON.stringify(value, inOrder);
   return text.length <= maxKeptLength ? text : createHash("sha1").update(text).digest("base64");
+}
+
+/** Arguments are the same whatever order the model names them in. */
+function inOrder(_key: string, value: unknown): unknown {
+  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).sort(byKey)) : value;
+}
+
+function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
 }
 
 const maxKeptLength = 256;

@@ -37,6 +37,17 @@ test("a result that is new starts the count anew", () => {
   expect(guard.exceeded()).toBeUndefined();
 });
 
+test("the order in which arguments are named makes no call another one", () => {
+  const guard = createRepeatGuard();
+  const edits = [
+    { path: "a", edits: [{ oldText: "x", newText: "y" }] },
+    { edits: [{ newText: "y", oldText: "x" }], path: "a" },
+  ];
+  for (let n = 0; n < 6; n++)
+    guard.check({ ...call("a"), arguments: edits[n % 2] ?? {} }, result("not found"));
+  expect(guard.exceeded()).toBe("the call of ls gave the same result 6 times");
+});
+
 test("the file that the whole output is in makes no result another one", () => {
   const guard = createRepeatGuard();
   for (let n = 0; n < 6; n++) {
