@@ -1,5 +1,5 @@
-import { isAbsolute, relative, sep } from "node:path";
 import picomatch from "picomatch";
+import { toAnchored } from "./anchored-glob.ts";
 
 /** Tells whether a path, relative to the searched folder and with `/`, is meant. */
 export type GlobMatcher = (path: string) => boolean;
@@ -13,14 +13,4 @@ export function globMatcher(glob: string, folder: string): GlobMatcher {
   const matches = picomatch(anchored ?? glob, { dot: true, nonegate: true, noextglob: true });
   if (anchored !== undefined || glob.includes("/")) return (path) => matches(path);
   return (path) => matches(path.slice(path.lastIndexOf("/") + 1));
-}
-
-/** The glob relative to the folder, when it says by itself where it starts. */
-function toAnchored(glob: string, folder: string): string | undefined {
-  if (isAbsolute(glob)) {
-    const inside = relative(folder, glob).split(sep).join("/");
-    if (inside !== "" && inside !== ".." && !inside.startsWith("../")) return inside;
-  }
-  const withoutStart = glob.replace(/^\.?\/+/, "");
-  return withoutStart === glob ? undefined : withoutStart;
 }

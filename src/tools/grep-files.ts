@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { ToolContext, ToolResult } from "../contract/tool.ts";
+import { toAnchored } from "./anchored-glob.ts";
 import { errorResult, textResult } from "./define-tool.ts";
 import type { SearchOptions } from "./grep.ts";
 import { ignoreScope } from "./ignore-rules.ts";
@@ -133,7 +134,7 @@ async function grepWithRipgrep(search: GrepSearch, options: SearchOptions): Prom
       ...(args.literal ? ["--fixed-strings"] : []),
       ...(/\n|\\n/.test(args.pattern) ? ["--multiline"] : []),
       `--context=${args.context ?? 0}`,
-      ...(args.glob === undefined ? [] : [`--glob=${args.glob}`]),
+      ...(args.glob === undefined ? [] : [`--glob=${ripgrepGlob(args.glob, root.folder)}`]),
       "--glob=!.git",
       `--regexp=${args.pattern}`,
       "--",
@@ -161,6 +162,13 @@ async function grepWithRipgrep(search: GrepSearch, options: SearchOptions): Prom
     default:
       return {};
   }
+}
+
+/** For ripgrep only a slash at the start means the searched folder; a glob with `./` or an absolute one matches nothing. */
+function ripgrepGlob(glob: string, folder: string): string {
+  const [, mark = "", names = ""] = /^(!?)(.*)$/s.exec(glob) ?? [];
+  const anchored = toAnchored(names, folder);
+  return anchored === undefined ? glob : `${mark}/${anchored}`;
 }
 
 function parseLine(record: string): GrepLine | undefined {

@@ -25,6 +25,8 @@ describe.each(engines)("grep %s", (_name, options) => {
     "latin.txt:1: caf\uFFFD two",
   ].join("\n");
 
+  const topLevel = "a.txt:2: two\nlatin.txt:1: caf\uFFFD two";
+
   const cases: [string, JsonObject, string][] = [
     ["searches all text files, hidden ones too, in the order of their paths", { pattern: "two" }, everywhere],
     ["knows regular expressions", { pattern: "^t[wh]", path: "a.txt" }, "a.txt:2: two\na.txt:3: three"],
@@ -39,6 +41,8 @@ describe.each(engines)("grep %s", (_name, options) => {
     ["searches a folder", { pattern: "two", path: "b", glob: "*.md" }, "b/two words.md:1: see two"],
     ["narrows by a path glob", { pattern: "two", glob: "b/*.ts" }, "b/c.ts:1: const two = 2;"],
     ["leaves out by a glob", { pattern: "two", glob: "!b/**" }, "a.txt:2: two\nlatin.txt:1: caf\uFFFD two"],
+    ["takes a glob that starts in the searched folder", { pattern: "two", glob: "./*.txt" }, topLevel],
+    ["leaves out by such a glob", { pattern: "^two", glob: "!./b/**" }, "a.txt:2: two"],
     [
       "shows context",
       { pattern: "one|four", context: 1, path: "a.txt" },
@@ -58,6 +62,13 @@ describe.each(engines)("grep %s", (_name, options) => {
   ];
   test.each(cases)("%s", async (_case, args, expected) => {
     expect(await grep(await folderOf(files), args)).toBe(expected);
+  });
+
+  test("takes an absolute glob that leads into the searched folder", async () => {
+    const folder = await folderOf(files);
+    expect(await grep(folder, { pattern: "two", glob: join(folder, "b/*.ts") })).toBe(
+      "b/c.ts:1: const two = 2;",
+    );
   });
 
   test("shows absolute paths outside of the working folder", async () => {
