@@ -132,6 +132,7 @@ async function grepWithRipgrep(search: GrepSearch, options: SearchOptions): Prom
       "--engine=auto",
       args.ignoreCase ? "--ignore-case" : "--case-sensitive",
       ...(args.literal ? ["--fixed-strings"] : []),
+      ...(seesLineEnds(args) ? [] : ["--crlf"]),
       ...(/\n|\\n/.test(args.pattern) ? ["--multiline"] : []),
       `--context=${args.context ?? 0}`,
       ...(args.glob === undefined ? [] : [`--glob=${ripgrepGlob(args.glob, root.folder)}`]),
@@ -162,6 +163,11 @@ async function grepWithRipgrep(search: GrepSearch, options: SearchOptions): Prom
     default:
       return {};
   }
+}
+
+/** A pattern that names CR itself looks for it; to all others the lines of a CRLF file end as `read` shows them. */
+function seesLineEnds({ pattern, literal }: GrepArgs): boolean {
+  return literal === true || /\r|\\r/.test(pattern);
 }
 
 /** For ripgrep only a slash at the start means the searched folder; a glob with `./` or an absolute one matches nothing. */

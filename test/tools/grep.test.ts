@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/contract/json.ts";
 import { childEnv } from "../../src/tools/child-env.ts";
 import { engines, folderOf, search } from "./search-tools.ts";
 
-describe.each(engines)("grep %s", (_name, options) => {
+describe.each(engines)("grep %s", (name, options) => {
   const grep = (cwd: string, args: JsonObject): Promise<string> =>
     search({ tool: "grep", args, context: { cwd }, options });
 
@@ -38,6 +38,8 @@ describe.each(engines)("grep %s", (_name, options) => {
     ["finds nothing where a literal pattern is none", { pattern: "t.o", literal: true }, "No matches"],
     ["tells upper from lower case", { pattern: "TWO" }, "No matches"],
     ["ignores case when told to", { pattern: "^TWO$", ignoreCase: true }, "a.txt:2: two"],
+    ["sees the end of a line in front of CRLF", { pattern: "ee$", path: "a.txt" }, "a.txt:3: three"],
+    ["takes the CR of CRLF for no character", { pattern: "four.|three.", path: "a.txt" }, "No matches"],
     ["searches a folder", { pattern: "two", path: "b", glob: "*.md" }, "b/two words.md:1: see two"],
     ["narrows by a path glob", { pattern: "two", glob: "b/*.ts" }, "b/c.ts:1: const two = 2;"],
     ["leaves out by a glob", { pattern: "two", glob: "!b/**" }, "a.txt:2: two\nlatin.txt:1: caf\uFFFD two"],
@@ -62,6 +64,10 @@ describe.each(engines)("grep %s", (_name, options) => {
   ];
   test.each(cases)("%s", async (_case, args, expected) => {
     expect(await grep(await folderOf(files), args)).toBe(expected);
+  });
+
+  test.skipIf(name === "without ripgrep")("finds CR where the pattern names it", async () => {
+    expect(await grep(await folderOf(files), { pattern: "\\r$" })).toBe("a.txt:3: three");
   });
 
   test("takes an absolute glob that leads into the searched folder", async () => {
