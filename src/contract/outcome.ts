@@ -37,6 +37,8 @@ export type RunOutcome = {
   /** A gate (or the output schema) that was not passed, in words. */
   gateNotPassed?: string;
   limit?: RunLimit;
-  /** The last prompt's final answer. */
+  /** The last prompt's final answer, or what a session command behind it said. */
   finalText: string;
+  /** What the last session command said; absent when it said nothing. */
+  commandOutput?: string;
 };

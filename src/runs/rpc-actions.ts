@@ -72,10 +72,10 @@ export function createActions(options: RpcOptions) {
 
   async function runCommand(prompt: ClientPrompt & { kind: "command" }): Promise<RpcResults["prompt"]> {
     await conversation.run(prompt);
-    const { failures, finalText } = session().outcome();
+    const { failures, commandOutput: output } = session().outcome();
     const failure = failures.find(({ kind }) => kind !== "persistence");
     if (failure !== undefined) throw new Error(failure.message);
-    return { queued: false, sessionCommand: prompt.name, ...(finalText === "" ? {} : { output: finalText }) };
+    return { queued: false, sessionCommand: prompt.name, ...(output === undefined ? {} : { output }) };
   }
 
   function queue(

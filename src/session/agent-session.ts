@@ -164,7 +164,10 @@ export function createAgentSession(given: AgentSessionOptions): AgentSession {
 
   return {
     prompt,
-    command: (command, signal) => run(`/${command.name}`, () => work.command(command, signal)),
+    command(command, signal) {
+      delete outcome.commandOutput;
+      return run(`/${command.name}`, () => work.command(command, signal));
+    },
     sumUp: (left, signal) => run("--branch-summary", () => work.sumUp(left, signal)),
     compact: context.compactNow,
     steer: actions.steer,
@@ -224,6 +227,7 @@ function createParts(options: AgentSessionOptions) {
     fail: (message) => record.fail("session_command", message),
     answer(text) {
       record.outcome.finalText = text;
+      record.outcome.commandOutput = text;
     },
   });
   const turns = createTurns({ ...options, record, chosen, actions, course, retry, context, buildRequest });

@@ -296,6 +296,10 @@ describe("a program", () => {
       sessionCommand: "session",
       output: expect.stringContaining("model: fake/thinker"),
     });
+    expect(await client.ask({ type: "prompt", message: "/name other" })).toEqual({
+      queued: false,
+      sessionCommand: "name",
+    });
     await expect(client.ask({ type: "prompt", message: "/nope" })).rejects.toThrow(/no command \/nope/);
     await expect(client.ask({ type: "compact" })).rejects.toThrow(/nothing to compact/);
     const { commands } = await client.ask({ type: "get_commands" });
