@@ -14,7 +14,7 @@ export type ToolDeps = {
   readonly cwd: string;
   readonly emit: Emit;
   readonly ready: () => Promise<void>;
-  /** Keeps a result before its end is told. */
+  /** Keeps a result: as soon as it is there and none is missing before it, and before its message is told. */
   readonly record: (message: ToolResultMessage) => void;
   readonly redact: (text: string) => string;
   readonly guard: RepeatGuard;
@@ -38,22 +38,23 @@ export async function runTools(
   deps: ToolDeps,
   signal: AbortSignal,
 ): Promise<ToolResultMessage[]> {
-  const results = new Map<ToolCall, ToolResult>();
+  const messages: ToolResultMessage[] = [];
   const { overdue, dispose } = watchAbort(signal);
   try {
-    for (const group of groups(reply.calls, deps.tools))
-      await Promise.all(
-        group.map(async (item) => {
-          results.set(item.call, await answer(item, { reply, deps, signal, overdue }));
-        }),
-      );
+    for (const group of groups(reply.calls, deps.tools)) {
+      const results = await Promise.all(group.map((item) => answer(item, { reply, deps, signal, overdue })));
+      // Kept at once: a run that is killed in a later call must not forget what this one did.
+      for (const [index, { call }] of group.entries()) {
+        const message = toMessage(call, results[index], deps);
+        deps.record(message);
+        messages.push(message);
+      }
+    }
   } finally {
     dispose();
   }
-  const messages = reply.calls.map(({ call }) => toMessage(call, results.get(call), deps));
   for (const message of messages) {
     deps.emit({ type: "message_start", message });
-    deps.record(message);
     deps.emit({ type: "message_end", message });
     await deps.ready();
   }

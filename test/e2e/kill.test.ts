@@ -35,6 +35,21 @@ test("of 200 runs that are killed at any moment, each session goes on with all t
   expect(kills.reduce((sum, count) => sum + count, 0)).toBe(chains * killsAChain);
 }, 180_000);
 
+test("the result of a call is in the session before the next call of the same message runs", async () => {
+  const { run, workspace } = await createBench([
+    chatReply({
+      calls: [
+        { id: "a", name: "bash", args: { command: "echo changed" } },
+        { id: "b", name: "bash", args: { command: 'kill -9 "$PPID"' } },
+      ],
+    }),
+    chatReply({ text: "Done." }),
+  ]);
+  await expect(run(["--mode", "json", "go"], { unchecked: true })).rejects.toThrow(/tool_execution_start/);
+  const results = readSession(sessionPath(workspace)).filter(({ message }) => message?.role === "toolResult");
+  expect(results.map(({ message }) => message.content)).toEqual([[{ type: "text", text: "changed\n" }]]);
+});
+
 /** Runs a session, kills it, goes on with it, kills it ... Gives how often. */
 async function killAgainAndAgain(seed: number): Promise<number> {
   const bench = await createBench(busyScript());
