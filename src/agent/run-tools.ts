@@ -101,7 +101,7 @@ async function answer(
   const tool = deps.tools.get(call.name);
   if (tool === undefined)
     return refuse(
-      `There is no tool "${call.name}". The tools are: ${[...deps.tools.keys()].join(", ") || "none"}.`,
+      `There is no tool "${quote(call.name)}". The tools are: ${[...deps.tools.keys()].join(", ") || "none"}.`,
     );
   if (!args.ok)
     return refuse(

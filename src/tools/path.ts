@@ -60,10 +60,14 @@ async function describeMissing(asked: string, path: string): Promise<string> {
   return `${showPath(asked)} does not exist.${didYouMean(folder, similar)}`;
 }
 
+/** No system has longer ones: what exceeds this is no path, however much of it a model sends. */
+const maxShownLength = 4096;
+
 /** A name or path for people and models: control characters are escaped, so that it stays on one line. */
 export function showPath(path: string): string {
+  const shown = path.length > maxShownLength ? `${path.slice(0, maxShownLength)}…` : path;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
-  return path.toWellFormed().replace(/[\u0000-\u001F\u007F-\u009F\u2028\u2029]/g, escapeCharacter);
+  return shown.toWellFormed().replace(/[\u0000-\u001F\u007F-\u009F\u2028\u2029]/g, escapeCharacter);
 }
 
 /** What a path leads to, when that is not a regular file: `a directory`, `a FIFO`. */

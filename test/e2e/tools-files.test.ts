@@ -429,3 +429,15 @@ describe("arguments that do not fit are an error that quotes them", () => {
     );
   });
 });
+
+test("a path or a name of any length leaves a result that is within its limit", async () => {
+  const path = "p".repeat(200_000);
+  const calls = ["read", "ls", "find", "grep", "write", "edit", path].map((name) => ({
+    name,
+    args: { path, pattern: "x", content: "x", oldText: "x", newText: "y" },
+  }));
+  const { results, status } = await (await createToolBench([calls])).runTools();
+  expect(status).toBe(0);
+  expect(results.map(({ isError }) => isError)).toEqual(calls.map(() => true));
+  expect(Math.max(...results.map((result) => textOf(result).length))).toBeLessThan(6000);
+});
