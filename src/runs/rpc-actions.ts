@@ -155,10 +155,11 @@ export function createActions(options: RpcOptions) {
       refuseWhenEnding(options.signal);
       const active = conversation.active();
       if (active === undefined) return begin(conversation.current().toPrompt(message, images), afterwards);
-      if (streamingBehavior === undefined)
-        throw new Error(
-          `${busyWith[active]}; queue the message with "streamingBehavior" ("steer" or "followUp"), send abort first, or wait for the end`,
-        );
+      if (streamingBehavior === undefined) {
+        const queueing =
+          active === "prompt" ? 'queue the message with "streamingBehavior" ("steer" or "followUp"), ' : "";
+        throw new Error(`${busyWith[active]}; ${queueing}send abort first, or wait for its end`);
+      }
       if (images.length > 0) throw new Error("images cannot be queued; send them when nothing runs");
       return queue(message, streamingBehavior, afterwards);
     },

@@ -181,6 +181,19 @@ describe("a program", () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test("is told to wait for a compaction, which nothing can be queued behind", async () => {
+    const { client } = await connect([chatReply({ text: "Done." }), hanging]);
+    await client.ask({ type: "prompt", message: "hi" });
+    await client.line(({ type }) => type === "agent_end");
+    const compacted = expect(client.ask({ type: "compact" })).rejects.toThrow("aborted");
+    await client.line(({ type }) => type === "compaction_start");
+    await expect(client.ask({ type: "prompt", message: "more" })).rejects.toThrow(
+      /^a compaction is running; send abort first, or wait for its end$/,
+    );
+    await client.ask({ type: "abort" });
+    await compacted;
+  });
+
   test("switches retries off and aborts a wait", async () => {
     const failing = { status: 503, body: "{}", type: "application/json" };
     const { client } = await connect([failing]);
