@@ -123,6 +123,9 @@ export function toHeader(line: Buffer): SessionHeader | string {
     return `it has version ${version}, and this program reads up to ${sessionVersion}: it needs a newer program`;
   }
   if (typeof value.id !== "string" || value.id === "") return "its header has no id";
+  // Whatever a run keeps goes by its id, so that an id with a path in it would lead out of the home folder.
+  if (!/^[\w-]{1,64}$/.test(value.id))
+    return `its header has the id ${JSON.stringify(value.id.slice(0, 64))}, which is none`;
   if (typeof value.cwd !== "string" || value.cwd === "") return "its header has no directory (cwd)";
   return {
     type: "session",

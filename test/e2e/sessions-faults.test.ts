@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, createWriteStream, mkdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, createWriteStream, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
@@ -233,4 +233,23 @@ describe("a file of 100,000 entries and 200 MB", () => {
     expect(Math.max(...bench.server.requests.map(({ body }) => body.length))).toBeLessThan(700_000);
     expect(peak).toBeLessThan(500);
   }, 90_000);
+});
+
+test("a session whose id is a path is refused, and nothing is written where it leads", async () => {
+  const { workspace, run, server } = await createBench([done]);
+  const header = { type: "session", version: 3, id: "../../evil", timestamp: "2025-01-01T00:00:00.000Z" };
+  const path = workspace.homeFile(
+    "sessions/a.jsonl",
+    `${JSON.stringify({ ...header, cwd: workspace.cwd })}\n`,
+  );
+  for (const option of ["--resume", "--fork"]) {
+    const { status, stdout, stderr } = await run(["--mode", "json", option, path, "hi"]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /^base-context: .* is no session file: its header has the id "..\/..\/evil", which is none\n$/,
+    );
+  }
+  expect((await run(["--continue", "hi"])).status).toBe(2);
+  expect(existsSync(join(workspace.home, "../evil"))).toBe(false);
+  expect(server.requests).toEqual([]);
 });
