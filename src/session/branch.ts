@@ -93,17 +93,22 @@ export function applyEntry(settings: SessionSettings, entry: SessionEntry): Sess
       return entry.name === undefined ? others : { ...others, name: entry.name };
     }
     case "model_change":
-      return { ...settings, model: { provider: entry.provider, modelId: entry.modelId } };
+      return withModel(settings, entry.provider, entry.modelId);
     case "thinking_level_change":
       return { ...settings, thinkingLevel: entry.thinkingLevel };
     case "message": {
       const { message } = entry;
       if (message.role !== "assistant") return settings;
-      return { ...settings, model: { provider: message.provider, modelId: message.model } };
+      return withModel(settings, message.provider, message.model);
     }
     default:
       return settings;
   }
+}
+
+/** An answer that another program kept may not say whose it is: it is no reason to forget what is known, or to refuse. */
+function withModel(settings: SessionSettings, provider: string, modelId: string): SessionSettings {
+  return provider === "" || modelId === "" ? settings : { ...settings, model: { provider, modelId } };
 }
 
 /** The refusal of an entry that is not there. */

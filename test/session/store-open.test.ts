@@ -198,6 +198,19 @@ describe("a session that is opened", () => {
   });
 });
 
+test("an answer that does not say whose it is leaves the model as it was set", () => {
+  const answer = { role: "assistant", content: "b" };
+  const choice = { type: "model_change", id: "b", parentId: "a", provider: "p", modelId: "m" };
+  const unsaid = open(write([header, entry("a", null, "a"), { ...entry("c", "a", ""), message: answer }]));
+  expect(unsaid.store.settings().model).toBeUndefined();
+  unsaid.store.close();
+  const said = open(
+    write([header, entry("a", null, "a"), choice, { ...entry("c", "b", ""), message: answer }]),
+  );
+  expect(said.store.settings().model).toEqual({ provider: "p", modelId: "m" });
+  said.store.close();
+});
+
 describe("older versions", () => {
   test("version 1 is linear and its compactions count lines", () => {
     const { version: _, ...headerOf1 } = header;
