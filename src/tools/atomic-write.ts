@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants, type Stats } from "node:fs";
+import { constants, fstatSync, type Stats } from "node:fs";
 import {
   access,
   type FileHandle,
@@ -32,13 +32,26 @@ export async function writeFileAtomically(path: string, data: Buffer, signal: Ab
   const target = await resolveLinks(path);
   const old = await statIfThere(target);
   const kind = old && specialKind(old);
-  if (kind !== undefined) throw new NotAFileError(`it is ${kind}`);
+  if (kind !== undefined) throw new NotAFileError(`it is ${kind}, not a file`);
+  if (old && isOwnOutput(old)) throw new NotAFileError("this run's own output goes there");
   if (old === undefined) await mkdir(dirname(target), { recursive: true });
   else await access(target, constants.W_OK);
   signal.throwIfAborted();
   if (old !== undefined && old.nlink > 1) await overwriteInPlace(target, data);
   else if (!(await replaceByRename(target, data, old))) await overwriteInPlace(target, data);
   return old === undefined;
+}
+
+/** A new file under the name of the one that stdout or stderr goes to (`/dev/stdout`, `> run.json`) would take all that was said. */
+function isOwnOutput({ dev, ino }: Stats): boolean {
+  return [1, 2].some((descriptor) => {
+    try {
+      const own = fstatSync(descriptor);
+      return own.dev === dev && own.ino === ino;
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** The path that writing to a path ends at: links are followed even where the last one leads to nothing. */

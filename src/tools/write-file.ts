@@ -35,7 +35,6 @@ export async function writeForModel(request: WriteRequest, context: ToolContext)
 
 /** Why a file could not be written, in a sentence. */
 export function writeProblem(path: string, error: unknown): string {
-  if (error instanceof NotAFileError)
-    return `Cannot write ${showPath(path)}: ${errorMessage(error)}, not a file.`;
+  if (error instanceof NotAFileError) return `Cannot write ${showPath(path)}: ${errorMessage(error)}.`;
   return describeFileError("write", path, error);
 }

@@ -441,3 +441,23 @@ test("a path or a name of any length leaves a result that is within its limit", 
   expect(results.map(({ isError }) => isError)).toEqual(calls.map(() => true));
   expect(Math.max(...results.map((result) => textOf(result).length))).toBeLessThan(6000);
 });
+
+test("the file that the run's own output goes to is neither written nor edited", async () => {
+  const bench = await createToolBench([
+    [
+      { name: "write", args: { path: "/dev/stdout", content: "x" } },
+      { name: "write", args: { path: "run.json", content: "x" } },
+      edit("run.json", '{"type":"session"', "x"),
+      { name: "write", args: { path: "run.err", content: "x" } },
+    ],
+  ]);
+  const { stdout } = await runScript(bench, "bc --mode json hi > run.json 2> run.err; echo $?; cat run.json");
+  const [status = "", ...stream] = stdout.split(/(?<=\n)/);
+  expect(status).toBe("0\n");
+  expect(resultsIn(parseStream(stream.join(""))).map(textOf)).toEqual([
+    "ERROR: Cannot write /dev/stdout: this run's own output goes there.",
+    "ERROR: Cannot write run.json: this run's own output goes there.",
+    "ERROR: Cannot write run.json: this run's own output goes there.",
+    "ERROR: Cannot write run.err: this run's own output goes there.",
+  ]);
+});
