@@ -10,7 +10,8 @@ import type { ToolSchema } from "../contract/provider.ts";
 
 /**
  * About how many tokens a request will have: what the provider reported for its last good answer, plus a measure of
- * what came since; a measure of all of it when nothing was reported. Never less for more input behind that answer.
+ * what came since; a measure of all of it when nothing was reported, or so little that it cannot be true. Never less for
+ * more input behind that answer.
  */
 export function estimateTokens(
   messages: readonly ModelMessage[],
@@ -20,9 +21,24 @@ export function estimateTokens(
   const last = messages.findLastIndex((message) => reportedTokens(message) > 0);
   const reported = messages[last];
   const since = sum(messages.slice(last + 1), measureMessage);
-  if (reported !== undefined) return reportedTokens(reported) + since;
-  return measureText(systemPrompt) + sum(tools, measureTool) + since;
+  const before = measureFrame(systemPrompt, tools) + sum(messages.slice(0, last + 1), measureMessage);
+  const isTrue = reported !== undefined && reportedTokens(reported) >= before * minPart;
+  return (isTrue ? reportedTokens(reported) : before) + since;
 }
+
+/** Some servers report the same few tokens for every answer. No real text takes less than this part of its measure. */
+const minPart = 0.25;
+
+function measureFrame(systemPrompt: string, tools: readonly ToolSchema[]): number {
+  const known = frames.get(tools);
+  if (known?.systemPrompt === systemPrompt) return known.tokens;
+  const tokens = measureText(systemPrompt) + sum(tools, measureTool);
+  frames.set(tools, { systemPrompt, tokens });
+  return tokens;
+}
+
+/** What a session's requests have in common, by its tools. */
+const frames = new WeakMap<readonly ToolSchema[], { systemPrompt: string; tokens: number }>();
 
 /** About how many tokens a message takes. It must not change any more. */
 export function measureMessage(message: AgentMessage): number {

@@ -43,6 +43,12 @@ describe("the estimate of a request", () => {
     expect(estimateTokens(messages, "system", [tool])).toBe(424 + 4 + 1000);
   });
 
+  test("measures all of it when so little was reported that it cannot be true", () => {
+    const few = { ...zeroUsage(), input: 10, output: 5 };
+    const messages = [said("x".repeat(4000)), assistant([text("y".repeat(8))], { usage: few }), said("zzzz")];
+    expect(estimateTokens(messages, "c".repeat(40), [])).toBe(10 + (4 + 1000) + (4 + 2) + (4 + 1));
+  });
+
   test("does not count on what a failed attempt reported", () => {
     const failed = assistant([text("b")], { usage, stopReason: "error" });
     expect(estimateTokens([said("a"), failed], "", [])).toBe(5 + 5);
