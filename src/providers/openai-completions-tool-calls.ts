@@ -83,9 +83,17 @@ function isContinuation({ index, id, name }: ToolCallDelta): boolean {
  * name, or more arguments although the call's are whole (servers that number all calls 0, with or without ids).
  */
 function startsAnother(call: Call, delta: ToolCallDelta): boolean {
-  if (delta.id !== "" && call.id !== "") return delta.id !== call.id;
+  if (delta.id !== "" && call.id !== "") return delta.id !== call.id && !goesOnUnderNewId(call, delta);
   if (delta.name === "" || call.name === "") return false;
   return delta.name !== call.name || (delta.arguments !== "" && isWhole(call.arguments));
+}
+
+/** Some servers make up an id for every piece. Such a piece is one that no call can begin with. */
+function goesOnUnderNewId(call: Call, delta: ToolCallDelta): boolean {
+  if (isWhole(call.arguments)) return false;
+  if (delta.name === "") return true;
+  if (delta.name !== call.name || isWhole(delta.arguments)) return false;
+  return call.arguments === "" ? delta.arguments !== "" : !delta.arguments.trimStart().startsWith("{");
 }
 
 /** Some servers send a whole call again under its id. */

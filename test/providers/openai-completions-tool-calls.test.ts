@@ -115,6 +115,42 @@ const dialects: [string, Piece[][], string[]][] = [
     [`1 ls ${a}`],
   ],
   [
+    "a new id in every piece",
+    [
+      [{ index: 0, id: "1", name: "ls", args: "" }],
+      [{ index: 0, id: "8", args: '{"path":' }],
+      [{ index: 0, id: "9", args: '"a"}' }],
+      [{ index: 1, id: "2", name: "ls" }],
+      [{ index: 1, id: "7", args: b }],
+    ],
+    both,
+  ],
+  [
+    "a new id and the name in every piece",
+    [
+      [{ index: 0, id: "1", name: "ls", args: "" }],
+      [{ index: 0, id: "8", name: "ls", args: '{"path":' }],
+      [{ index: 0, id: "9", name: "ls", args: '"a"}' }],
+    ],
+    [`1 ls ${a}`],
+  ],
+  [
+    "a new id in every piece, one index for all",
+    [
+      [{ index: 0, id: "1", name: "ls", args: "" }],
+      [{ index: 0, id: "8", args: '{"path":' }],
+      [{ index: 0, id: "9", args: '"a"}' }],
+      [{ index: 0, id: "2", name: "ls" }],
+      [{ index: 0, id: "7", args: b }],
+    ],
+    both,
+  ],
+  [
+    "a call without arguments, then another under the same index",
+    [[{ index: 0, id: "1", name: "ls", args: "" }], [{ index: 0, id: "2", name: "ls", args: b }]],
+    ["1 ls ", `2 ls ${b}`],
+  ],
+  [
     "the whole call once more",
     [[{ index: 0, id: "1", name: "ls", args: a }], [{ index: 0, id: "1", name: "ls", args: a }]],
     [`1 ls ${a}`],
