@@ -1,6 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent } from "../contract/provider.ts";
 import { toObjects, toText } from "./json-values.ts";
+import {
+  type Block,
+  callIdOf,
+  createItemList,
+  type Item,
+  isCall,
+  saysSame,
+} from "./openai-responses-item-list.ts";
 
 /** The output items of one Responses reply, as they grow. Items of the server's own tools are stepped over. */
 export type OutputItems = {
@@ -16,35 +24,9 @@ export type OutputItems = {
   hasServerWork(): boolean;
 };
 
-type BlockKind = "text" | "thinking" | "toolcall";
-
-/** A content block of ours: one part of a message item, a whole reasoning item, a call. */
-type Block = {
-  readonly kind: BlockKind;
-  readonly index: number;
-  /** The input of a custom tool is plain text: it is passed on as the JSON of `{input}`. */
-  readonly custom: boolean;
-  /** The provider's text that was passed on so far. */
-  sent: string;
-  open: boolean;
-  signature?: string;
-};
-
-type Item = {
-  readonly type: string;
-  /** By content index; reasoning and calls have one, at 0. */
-  readonly blocks: Map<number, Block>;
-  phase?: string;
-  /** Which part of a reasoning item is being told: its kind and number. */
-  part?: { kind: ReasoningKind; number: number };
-};
-
-type ReasoningKind = "summary" | "content";
-
 /** Makes the items of one reply. */
 export function createOutputItems(): OutputItems {
-  const items = new Map<string, Item>();
-  const callIds = new Set<string>();
+  const items = createItemList();
   let blocks = 0;
   let refusal: string | undefined;
 
@@ -52,10 +34,10 @@ export function createOutputItems(): OutputItems {
     *next(type, event) {
       switch (type) {
         case "response.output_item.added":
-          if (isJsonObject(event.item)) yield* add(itemOf(event, string(event.item.type)), event.item);
+          if (isJsonObject(event.item)) yield* add(items.added(event, event.item), event.item);
           return;
         case "response.output_item.done":
-          if (isJsonObject(event.item)) yield* complete(itemOf(event, string(event.item.type)), event.item);
+          if (isJsonObject(event.item)) yield* complete(items.done(event, event.item), event.item);
           return;
         case "response.output_text.delta":
         case "response.output_text.done":
@@ -74,11 +56,11 @@ export function createOutputItems(): OutputItems {
           return;
         case "response.function_call_arguments.delta":
         case "response.function_call_arguments.done":
-          yield* addArguments(itemOf(event, "function_call"), string(event.delta), string(event.arguments));
+          yield* addArguments(items.of(event, "function_call"), string(event.delta), string(event.arguments));
           return;
         case "response.custom_tool_call_input.delta":
         case "response.custom_tool_call_input.done":
-          yield* addArguments(itemOf(event, "custom_tool_call"), string(event.delta), string(event.input));
+          yield* addArguments(items.of(event, "custom_tool_call"), string(event.delta), string(event.input));
           return;
         default:
           yield { type: "activity" };
@@ -87,22 +69,13 @@ export function createOutputItems(): OutputItems {
 
     *finish(output) {
       yield* addMissing(output.filter(isJsonObject));
-      for (const item of items.values()) yield* endBlocks(item);
+      for (const item of items.all) yield* endBlocks(item);
     },
 
-    calls: () => callIds.size,
+    calls: () => items.calls().length,
     refusal: () => refusal,
-    hasServerWork: () => [...items.values()].some(({ type }) => /_call$/.test(type) && !isCall(type)),
+    hasServerWork: () => items.all.some(({ type }) => /_call$/.test(type) && !isCall(type)),
   };
-
-  /** Servers leave out indexes or ids, but not both; the type keeps apart what then has the same key. */
-  function itemOf(event: JsonObject, type: string): Item {
-    const inner = isJsonObject(event.item) ? event.item.id : undefined;
-    const key = `${type} ${event.output_index ?? event.item_id ?? inner ?? ""}`;
-    const item: Item = items.get(key) ?? { type, blocks: new Map() };
-    items.set(key, item);
-    return item;
-  }
 
   function* add(item: Item, data: JsonObject): Generator<ProviderEvent> {
     if (typeof data.phase === "string") item.phase = data.phase;
@@ -119,12 +92,12 @@ export function createOutputItems(): OutputItems {
   function* startCall(item: Item, data: JsonObject): Generator<ProviderEvent, Block> {
     const known = item.blocks.get(0);
     if (known !== undefined) return known;
-    const id = string(data.call_id) || string(data.id);
     const custom = item.type === "custom_tool_call";
     const call: Block = { kind: "toolcall", index: blocks++, custom, sent: "", open: true };
     item.blocks.set(0, call);
-    callIds.add(id || `${call.index}`);
-    yield { type: "toolcall_start", index: call.index, id, name: string(data.name) };
+    item.callId = callIdOf(data);
+    item.name = string(data.name);
+    yield { type: "toolcall_start", index: call.index, id: item.callId, name: item.name };
     if (custom) yield { type: "toolcall_delta", index: call.index, delta: '{"input":"' };
     return call;
   }
@@ -141,7 +114,7 @@ export function createOutputItems(): OutputItems {
 
   function* addText(event: JsonObject, text: { delta: string; whole: string }): Generator<ProviderEvent> {
     if (text.delta === "" && text.whole === "") return yield { type: "activity" };
-    const item = itemOf(event, "message");
+    const item = items.of(event, "message");
     const part = yield* block(item, Number(event.content_index ?? 0), "text");
     if (text.delta !== "") return yield* push(part, text.delta);
     yield* pushRest(part, text.whole);
@@ -149,7 +122,7 @@ export function createOutputItems(): OutputItems {
   }
 
   function* addThinking(event: JsonObject, part: NonNullable<Item["part"]>): Generator<ProviderEvent> {
-    const item = itemOf(event, "reasoning");
+    const item = items.of(event, "reasoning");
     const delta = string(event.delta);
     // Where a server tells both the reasoning and its summary, the one that came first is kept.
     if (delta === "" || (item.part !== undefined && item.part.kind !== part.kind)) {
@@ -181,6 +154,7 @@ export function createOutputItems(): OutputItems {
     } else {
       yield { type: "activity" };
     }
+    item.done = true;
     yield* endBlocks(item);
   }
 
@@ -206,16 +180,26 @@ export function createOutputItems(): OutputItems {
     thinking.signature = JSON.stringify({ type: "reasoning", id, summary, encrypted_content: encrypted });
   }
 
-  /** Calls are told by their ids, which never change; ids of other items do, so those are told by their number. */
+  /**
+   * Calls are told by their ids, or by what they say where a server makes up other ids for the final list; other items
+   * by their number.
+   */
   function* addMissing(output: readonly JsonObject[]): Generator<ProviderEvent> {
+    const listed = new Set(output.map(callIdOf));
+    const renamed = items.calls().filter(({ callId = "" }) => !listed.has(callId));
+    const isKnownCall = (data: JsonObject) => {
+      if (items.calls().some(({ callId }) => callId === callIdOf(data))) return true;
+      const at = renamed.findIndex((item) => saysSame(item, data));
+      return at >= 0 && renamed.splice(at, 1).length > 0;
+    };
     const seen = new Map<string, number>();
-    for (const item of items.values()) seen.set(item.type, (seen.get(item.type) ?? 0) + 1);
+    for (const item of items.all) seen.set(item.type, (seen.get(item.type) ?? 0) + 1);
     for (const [i, data] of output.entries()) {
       const type = string(data.type);
       const unmatched = seen.get(type) ?? 0;
       seen.set(type, unmatched - 1);
-      const known = isCall(type) ? callIds.has(string(data.call_id) || string(data.id)) : unmatched > 0;
-      if (!known) yield* complete(itemOf({ output_index: `final ${i}` }, type), data);
+      const known = isCall(type) ? isKnownCall(data) : unmatched > 0;
+      if (!known) yield* complete(items.of({ output_index: `final ${i}` }, type), data);
     }
   }
 
@@ -259,10 +243,6 @@ function* end(block: Block, item: Item): Generator<ProviderEvent> {
       if (block.custom) yield { type: "toolcall_delta", index, delta: '"}' };
       yield { type: "toolcall_end", index };
   }
-}
-
-function isCall(type: string): boolean {
-  return type === "function_call" || type === "custom_tool_call";
 }
 
 function string(value: JsonValue | undefined): string {
