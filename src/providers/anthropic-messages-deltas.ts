@@ -55,6 +55,7 @@ export function createMessageMachine(provider: string): MessageMachine {
   const open = new Map<JsonValue, OpenBlock>();
   let nextIndex = 0;
   let calls = 0;
+  let hasServerWork = false;
   let tokens: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   let stopReason: string | undefined;
   let stopDetails: JsonValue | undefined;
@@ -130,6 +131,7 @@ export function createMessageMachine(provider: string): MessageMachine {
         return;
       }
       default:
+        if (/_tool_use$/.test(String(block.type))) hasServerWork = true;
         yield { type: "activity" };
     }
   }
@@ -219,7 +221,12 @@ export function createMessageMachine(provider: string): MessageMachine {
         { stopReasonRaw: stopReason, transient: false },
       );
     }
-    yield { type: "end", stopReason: fromContent(reason, calls), stopReasonRaw: stopReason };
+    yield {
+      type: "end",
+      stopReason: fromContent(reason, calls),
+      stopReasonRaw: stopReason,
+      ...(hasServerWork && { hasServerWork }),
+    };
   }
 }
 

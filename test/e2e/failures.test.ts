@@ -136,6 +136,31 @@ describe("a provider that fails is status 1 in both modes, one line on stderr, a
     });
   });
 
+  const searches = [
+    { type: "server_tool_use", id: "s1", name: "web_search", input: { query: "x" } },
+    { type: "web_search_tool_result", tool_use_id: "s1", content: [] },
+  ];
+  const paused = [
+    {
+      type: "message_start",
+      message: { id: "msg_1", model: "m", usage: { input_tokens: 1, output_tokens: 1 } },
+    },
+    ...searches.flatMap((block, index) => [
+      { type: "content_block_start", index, content_block: block },
+      { type: "content_block_stop", index },
+    ]),
+    { type: "message_delta", delta: { stop_reason: "pause_turn" }, usage: { output_tokens: 5 } },
+    { type: "message_stop" },
+  ];
+
+  test("a reply of nothing but the server's own tools is none", async () => {
+    const body = paused.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+    const { run, server } = await createBench([{ body }], { api: "anthropic-messages" });
+    const { status, stderr, lines } = await run(["--mode", "json", "hi"]);
+    expect({ status, stderr, asked: server.requests.length }).toEqual({ status: 0, stderr: "", asked: 1 });
+    expect(lines.at(-1)?.messages.at(-1)).toMatchObject({ stopReason: "stop", stopReasonRaw: "pause_turn" });
+  });
+
   test("a server that is not there", async () => {
     const { run, workspace, server } = await createBench([answer]);
     workspace.homeFile("settings.json", noRetries);
