@@ -233,6 +233,8 @@ export function createMessageMachine(provider: string): MessageMachine {
 function toMessageEvents(event: ServerEvent): Iterable<JsonObject> {
   if (event.kind === "done" || !isJsonObject(event.data)) return [];
   if (event.kind === "whole") return wholeMessageEvents(event.data);
+  // Whatever type the error itself has.
+  if (event.name === "error" && event.data.type !== "error") return [{ type: "error", error: event.data }];
   if (event.data.type !== undefined || event.name === undefined) return [event.data];
   return [{ ...event.data, type: event.name }];
 }

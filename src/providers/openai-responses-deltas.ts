@@ -142,6 +142,8 @@ function terminalStatus(type: string, response: JsonObject): string {
 function toResponseEvent(event: ServerEvent): JsonObject | undefined {
   if (event.kind === "done" || !isJsonObject(event.data)) return undefined;
   if (event.kind === "whole") return toTerminalEvent(event.data);
+  // Whatever type the error itself has.
+  if (event.name === "error" && event.data.type !== "error") return { type: "error", error: event.data };
   if (event.data.type !== undefined || event.name === undefined) return event.data;
   return { ...event.data, type: event.name };
 }

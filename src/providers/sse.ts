@@ -135,8 +135,11 @@ function createEventReader(provider: string): EventReader {
   const parser = createParser({
     maxBufferSize: maxEventLength,
     onEvent: (event) => pending.push(event),
-    onError: ({ type }) => {
+    onError: ({ type, field, value = "" }) => {
       if (type === "max-buffer-size-exceeded") throw tooLong(provider);
+      // llama.cpp reports errors in a field of its own invention.
+      if (field === "error" && value.startsWith("{"))
+        pending.push({ event: "error", id: undefined, data: value });
     },
   });
   let unread = "";

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Api } from "../../src/contract/messages.ts";
+import { apiWires } from "../support/api-wires.ts";
 import { chatReply } from "../support/chat-wire.ts";
 import type { ScriptedReply } from "../support/provider-server.ts";
 import { createBench } from "../support/with-provider.ts";
@@ -133,6 +134,23 @@ describe("a provider that fails is status 1 in both modes, one line on stderr, a
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr: "base-context: fake reported an error: Unsupported model\n",
+    });
+  });
+
+  const typed = '{"type":"invalid_request_error","message":"No such tool","code":"tool_not_found"}';
+  test.each(
+    apiWires.flatMap(({ api }): [Api, string][] => [
+      [api, `event: error\ndata: ${typed}\n\n`],
+      [api, `error: ${typed}\n\n`],
+      [api, `: hi\n\ndata: {"type":"ping","choices":[]}\n\nerror: ${typed}\n\n`],
+    ]),
+  )("%s: an error event whose data has a type of its own, %j", async (api, body) => {
+    const { run, server } = await createBench([{ body }], { api });
+    const { status, stderr } = await run(["hi"]);
+    expect({ status, stderr, asked: server.requests.length }).toEqual({
+      status: 1,
+      stderr: "base-context: fake reported an error (tool_not_found): No such tool\n",
+      asked: 1,
     });
   });
 

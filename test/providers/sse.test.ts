@@ -68,6 +68,11 @@ const framings: { name: string; text: string; events: ServerEvent[] }[] = [
     text: ": hi\n\nevent: delta\nid: 7\nretry: 10\ndata: 1\n\n: ping\n\ndata: 2\n\n",
     events: [event(1, "delta"), event(2)],
   },
+  {
+    name: "an error in a field of its own",
+    text: 'data: 1\n\nerror: {"code":500}\n\n',
+    events: [event(1), event({ code: 500 }, "error")],
+  },
   { name: "data in several lines", text: 'data: {"a":\ndata: 1}\n\n', events: [event({ a: 1 })] },
   { name: "no blank line at the end", text: "data: 1\n\ndata: 2", events: [event(1), event(2)] },
   { name: "[DONE] without its blank line", text: "data: 1\n\ndata:[DONE]", events: [event(1), done] },
