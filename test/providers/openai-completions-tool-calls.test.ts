@@ -5,6 +5,18 @@ import type { ProviderEvent } from "../../src/contract/provider.ts";
 import { createCompletion } from "../../src/providers/openai-completions-deltas.ts";
 import { collect } from "./openai-completions.fake.ts";
 
+it.each([
+  ["eos_token", "stop"],
+  ["tool_call", "stop"],
+])("knows the finish reason %s", (finish_reason, stopReason) => {
+  const reply = createCompletion("test");
+  const events = [
+    ...reply.push({ choices: [{ delta: { content: "x" }, finish_reason }] }),
+    ...reply.end(true),
+  ];
+  expect(events.at(-1)).toEqual({ type: "end", stopReason, stopReasonRaw: finish_reason });
+});
+
 type Piece = { index?: number; id?: string; name?: string; args?: JsonValue };
 
 /** Streams chunks of tool-call pieces and gives the calls that came of them. */
