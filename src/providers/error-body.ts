@@ -21,13 +21,13 @@ const maxWordsLength = 2_000;
 const maxQuoteLength = 300;
 
 /**
- * Reads the body of a failed reply: JSON of any known shape, an HTML page (status and title are all that is kept), or
- * text (quoted, bounded).
+ * Reads the body of a failed reply: JSON of any known shape, also as an event of a stream, an HTML page (status and
+ * title are all that is kept), or text (quoted, bounded).
  */
 export function readErrorText(body: string, nowMs: number): ErrorFacts {
   const text = body.trim();
   if (text === "") return { codes: [] };
-  const json = parseJson(text);
+  const json = parseJson(text) ?? parseJson(/^(?:data|error): ?(\{.*\})\s*$/m.exec(text)?.[1]);
   if (json !== undefined) return readErrorJson(json, nowMs);
   if (looksLikeHtml(text)) return { message: `an HTML page${htmlTitle(text)}`, codes: [] };
   return { message: oneLine(text, maxQuoteLength), codes: [] };
@@ -35,7 +35,7 @@ export function readErrorText(body: string, nowMs: number): ErrorFacts {
 
 /**
  * Reads an error value of any known shape: flat (`message`, `detail`), nested (`error`, `response.error`), in an array
- * (Google), with an upstream's own body inside (OpenRouter's `metadata.raw`).
+ * (Google), with an upstream's own body inside (OpenRouter's `metadata.raw`, or the message of many gateways).
  */
 export function readErrorJson(json: JsonValue, nowMs: number): ErrorFacts {
   const levels = errorLevels(json);
@@ -100,8 +100,13 @@ function errorLevels(json: JsonValue, depth = 0): JsonValue[] {
   if (!isJsonObject(json)) return [];
   const metadata = isJsonObject(json.metadata) ? json.metadata : {};
   const response = isJsonObject(json.response) ? json.response.error : undefined;
-  const wrapped = [json.error, response, json.errors, json.detail, metadata.raw];
+  const wrapped = [json.error, response, json.errors, json.detail, metadata.raw, wrappedJson(json.message)];
   return [json, ...wrapped.flatMap((value) => (value == null ? [] : errorLevels(value, depth + 1)))];
+}
+
+/** The JSON that a message consists of. */
+function wrappedJson(message: JsonValue | undefined): JsonValue | undefined {
+  return typeof message === "string" && /^\s*[[{]/.test(message) ? parseJson(message) : undefined;
 }
 
 function levelWords(level: JsonValue): string[] {
@@ -111,7 +116,7 @@ function levelWords(level: JsonValue): string[] {
     (value) => typeof value === "string" && value.trim() !== "",
   );
   if (typeof said !== "string") return [];
-  const inner = said.trim().startsWith("{") ? parseJson(said) : undefined;
+  const inner = wrappedJson(said);
   if (inner !== undefined) return errorLevels(inner, 1).flatMap(levelWords);
   const place = Array.isArray(level.loc) ? ` (${level.loc.join(".")})` : "";
   return [said.trim() + place];

@@ -63,6 +63,16 @@ describe("kind and transience of a reply that is not 2xx", () => {
       ["quota", "final"],
     ],
     [
+      "429 with the quota's code in an event of a stream",
+      { status: 429, text: 'event: error\ndata: {"error":{"message":"x","code":"insufficient_quota"}}\n\n' },
+      ["quota", "final"],
+    ],
+    [
+      "429 with the quota's code in the body that its message is",
+      { status: 429, body: error(JSON.stringify(error("x", { code: "insufficient_quota" }))) },
+      ["quota", "final"],
+    ],
+    [
       "429 usage_limit_reached",
       { status: 429, body: error("x", { type: "usage_limit_reached" }) },
       ["quota", "final"],
