@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.
 import type { ProviderEvent, TokenCounts } from "../contract/provider.ts";
 import { isBareError } from "./error-body.ts";
 import { toStreamError } from "./http-error.ts";
-import { toCount, toText } from "./json-values.ts";
+import { toArgumentsText, toCount, toText } from "./json-values.ts";
 import type { ServerEvent } from "./sse.ts";
 
 type EndReason = Extract<ProviderEvent, { type: "end" }>["stopReason"];
@@ -22,7 +22,7 @@ type OpenBlock =
   | { kind: "text"; index?: number }
   | { kind: "thinking"; index?: number; signature: string }
   | { kind: "redacted"; index: number; data: string }
-  | { kind: "toolCall"; index: number; input: JsonObject; hasDelta: boolean };
+  | { kind: "toolCall"; index: number; input: string; hasDelta: boolean };
 
 /**
  * Turns the events of a reply into deltas, up to the reply's own end: what the server sends after it is not read.
@@ -124,7 +124,7 @@ export function createMessageMachine(provider: string): MessageMachine {
         open.set(key, {
           kind: "toolCall",
           index,
-          input: isJsonObject(block.input) ? block.input : {},
+          input: toArgumentsText(block.input),
           hasDelta: false,
         });
         yield { type: "toolcall_start", index, id: toText(block.id) ?? "", name: toText(block.name) ?? "" };
@@ -184,8 +184,8 @@ export function createMessageMachine(provider: string): MessageMachine {
         return;
       case "toolCall":
         // Arguments that came whole at the start count only when no pieces of them followed.
-        if (!block.hasDelta && Object.keys(block.input).length > 0) {
-          yield { type: "toolcall_delta", index, delta: JSON.stringify(block.input) };
+        if (!block.hasDelta && block.input !== "" && block.input !== "{}") {
+          yield { type: "toolcall_delta", index, delta: block.input };
         }
         yield { type: "toolcall_end", index };
     }

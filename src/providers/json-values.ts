@@ -16,6 +16,11 @@ export function toText(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** A call's arguments as JSON text, which servers also send as the value itself; empty when there are none. */
+export function toArgumentsText(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : value == null ? "" : JSON.stringify(value);
+}
+
 /** A number that can be a count; undefined for all else. */
 export function toCount(value: JsonValue | undefined): number | undefined {
   return typeof value === "number" && value >= 0 ? value : undefined;

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { TokenCounts } from "../contract/provider.ts";
 import { isBareError } from "./error-body.ts";
-import { toObjects, toText } from "./json-values.ts";
+import { toArgumentsText, toObjects, toText } from "./json-values.ts";
 
 /** A piece of what the model said. */
 export type ContentPart = { readonly kind: "text" | "thinking"; readonly text: string };
@@ -98,7 +98,7 @@ function readCalls(delta: JsonObject): ToolCallDelta[] {
       position,
       id: text(call.id),
       name: text(called.name),
-      arguments: isJsonObject(called.arguments) ? JSON.stringify(called.arguments) : text(called.arguments),
+      arguments: toArgumentsText(called.arguments),
       signature: isJsonObject(call.extra_content) ? JSON.stringify(call.extra_content) : undefined,
     };
   });

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
-import { parseJson, toText } from "./json-values.ts";
+import { parseJson, toArgumentsText, toText } from "./json-values.ts";
 
 type BlockKind = "text" | "thinking" | "toolcall";
 
@@ -10,6 +10,8 @@ export type Block = {
   readonly index: number;
   /** The input of a custom tool is plain text: it is passed on as the JSON of `{input}`. */
   readonly custom: boolean;
+  /** The arguments that a call began with. */
+  readonly atStart?: string;
   /** The provider's text that was passed on so far. */
   sent: string;
   open: boolean;
@@ -98,7 +100,7 @@ export function callIdOf(data: JsonObject): string {
 /** Whether a call of the final list is one that was streamed: the same tool with the same arguments. */
 export function saysSame({ name, blocks }: Item, data: JsonObject): boolean {
   const sent = blocks.get(0)?.sent ?? "";
-  const whole = string(data.arguments) || string(data.input);
+  const whole = toArgumentsText(data.arguments) || string(data.input);
   return name === data.name && (sent === whole || isDeepStrictEqual(parseJson(sent) ?? "", parseJson(whole)));
 }
 

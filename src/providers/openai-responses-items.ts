@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent } from "../contract/provider.ts";
-import { toObjects, toText } from "./json-values.ts";
+import { toArgumentsText, toObjects, toText } from "./json-values.ts";
 import {
   type Block,
   callIdOf,
@@ -56,7 +56,11 @@ export function createOutputItems(): OutputItems {
           return;
         case "response.function_call_arguments.delta":
         case "response.function_call_arguments.done":
-          yield* addArguments(items.of(event, "function_call"), string(event.delta), string(event.arguments));
+          yield* addArguments(
+            items.of(event, "function_call"),
+            string(event.delta),
+            toArgumentsText(event.arguments),
+          );
           return;
         case "response.custom_tool_call_input.delta":
         case "response.custom_tool_call_input.done":
@@ -79,7 +83,7 @@ export function createOutputItems(): OutputItems {
 
   function* add(item: Item, data: JsonObject): Generator<ProviderEvent> {
     if (typeof data.phase === "string") item.phase = data.phase;
-    if (isCall(item.type)) {
+    if (isCall(item.type) && string(data.name) !== "") {
       yield* startCall(item, data);
     } else if (item.type === "reasoning" && string(data.encrypted_content) !== "") {
       // Starts now, so that it keeps its place even if its text never comes.
@@ -93,7 +97,8 @@ export function createOutputItems(): OutputItems {
     const known = item.blocks.get(0);
     if (known !== undefined) return known;
     const custom = item.type === "custom_tool_call";
-    const call: Block = { kind: "toolcall", index: blocks++, custom, sent: "", open: true };
+    const atStart = custom ? string(data.input) : toArgumentsText(data.arguments);
+    const call: Block = { kind: "toolcall", index: blocks++, custom, atStart, sent: "", open: true };
     item.blocks.set(0, call);
     item.callId = callIdOf(data);
     item.name = string(data.name);
@@ -146,7 +151,7 @@ export function createOutputItems(): OutputItems {
     if (typeof data.phase === "string") item.phase = data.phase;
     if (isCall(item.type)) {
       const call = yield* startCall(item, data);
-      yield* pushRest(call, string(call.custom ? data.input : data.arguments));
+      yield* pushRest(call, call.custom ? string(data.input) : toArgumentsText(data.arguments));
     } else if (item.type === "reasoning") {
       yield* completeReasoning(item, data);
     } else if (item.type === "message") {
@@ -222,6 +227,8 @@ function* pushRest(block: Block, whole: string): Generator<ProviderEvent> {
 
 function* end(block: Block, item: Item): Generator<ProviderEvent> {
   if (!block.open) return;
+  // What came whole at the start counts only when nothing followed.
+  if (block.sent === "") yield* push(block, block.atStart ?? "");
   block.open = false;
   const { index, kind, signature } = block;
   switch (kind) {

@@ -173,6 +173,7 @@ const dialects: [string, Piece[][], string[]][] = [
     [`1 ls ${a}`],
   ],
   ["arguments that are an object", [[{ index: 0, id: "1", name: "ls", args: { path: "a" } }]], [`1 ls ${a}`]],
+  ["arguments that are a list", [[{ index: 0, id: "1", name: "ls", args: ["a"] }]], ['1 ls ["a"]']],
   ["arguments that are null", [[{ index: 0, id: "1", name: "ls", args: null }]], ["1 ls "]],
   [
     "the same id under two indexes",
