@@ -16,7 +16,10 @@ export type RepeatGuard = {
 const remarkFrom = 3;
 const stopAt = 6;
 
-/** Makes a guard. Only progress (a call or a result that was not seen before) starts the count anew. */
+/**
+ * Makes a guard. Only progress (a call or a result that was not seen before) starts the count anew; what was seen before
+ * it counts as once, so that calls made in turns are all noticed at their third time.
+ */
 export function createRepeatGuard(): RepeatGuard {
   const counts = new Map<string, number>();
   const seen = new Set<string>();
@@ -24,9 +27,10 @@ export function createRepeatGuard(): RepeatGuard {
 
   function check(call: ToolCall, result: ToolResult): ToolResult {
     const key = digest([call.name, call.arguments, saidBy(result), result.isError]);
-    if (!seen.has(key)) counts.clear();
+    const isNew = !seen.has(key);
+    if (isNew) counts.clear();
     seen.add(key);
-    const count = (counts.get(key) ?? 0) + 1;
+    const count = isNew ? 1 : (counts.get(key) ?? 1) + 1;
     counts.set(key, count);
     if (count >= stopAt) tooOften = `the call of ${call.name} gave the same result ${count} times`;
     if (count < remarkFrom) return result;
@@ -36,6 +40,7 @@ export function createRepeatGuard(): RepeatGuard {
 
   function reset(): void {
     counts.clear();
+    seen.clear();
     tooOften = undefined;
   }
 
