@@ -75,6 +75,8 @@ export type ProviderRequest = {
   readonly thinkingLevel: ThinkingLevel;
   /** Output tokens; the model's own limit when absent. */
   readonly maxTokens?: number;
+  /** About how many tokens of the model's window the request itself takes. */
+  readonly contextTokens?: number;
   /** Stable for the session: the key of the provider's prompt cache. */
   readonly sessionId: string;
   /** JSON Schema that the text of the answer has to follow, where the API can be told. */

@@ -4,6 +4,7 @@ import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts
 import { supportsOutputSchema, toThinkingParams } from "./anthropic-messages-thinking.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { keepMessages, keepTools } from "./kept.ts";
+import { outputLimit } from "./output-limit.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 
 type Block = JsonObject & { readonly type: string };
@@ -17,7 +18,7 @@ const cacheControl = { type: "ephemeral" } as const;
  */
 export function toParams(request: ProviderRequest): JsonObject {
   const { model } = request;
-  const maxTokens = request.maxTokens ?? model.maxTokens;
+  const maxTokens = outputLimit(request);
   const { thinking, effort } = toThinkingParams(model, request.thinkingLevel, maxTokens);
   const turns = toTurns(request.messages, model);
   const outputConfig = {

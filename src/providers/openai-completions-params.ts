@@ -3,12 +3,14 @@ import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts
 import { keepTools } from "./kept.ts";
 import { toMessages } from "./openai-completions-messages.ts";
 import { toThinkingParams } from "./openai-completions-thinking.ts";
+import { outputLimit } from "./output-limit.ts";
 
 /** Makes the body of a Chat Completions request, with nothing in it that the model's server may not know. */
 export function toParams(request: ProviderRequest): JsonObject {
   const { model, tools, outputSchema } = request;
   const { compat } = model;
-  const maxTokens = request.maxTokens ?? (compat.sendsMaxTokens ? model.maxTokens : undefined);
+  const sendsLimit = request.maxTokens !== undefined || compat.sendsMaxTokens;
+  const maxTokens = sendsLimit ? outputLimit(request) : undefined;
   return {
     model: model.id,
     messages: toMessages(request.systemPrompt, request.messages, model),

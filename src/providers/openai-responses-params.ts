@@ -12,6 +12,7 @@ import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
 import { keepMessages, keepTools } from "./kept.ts";
 import { toReasoning } from "./openai-responses-reasoning.ts";
+import { outputLimit } from "./output-limit.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 import { toWellFormedText } from "./well-formed.ts";
 
@@ -24,7 +25,8 @@ const minOutputTokens = 16;
  */
 export function toParams(request: ProviderRequest): JsonObject {
   const { model, systemPrompt } = request;
-  const maxTokens = request.maxTokens ?? (model.compat.sendsMaxTokens ? model.maxTokens : undefined);
+  const sendsLimit = request.maxTokens !== undefined || model.compat.sendsMaxTokens;
+  const maxTokens = sendsLimit ? outputLimit(request) : undefined;
   const role = model.reasoning && model.compat.supportsDeveloperRole === true ? "developer" : "system";
   const system = systemPrompt.trim() === "" ? [] : [{ role, content: systemPrompt }];
   return {

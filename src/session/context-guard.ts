@@ -15,6 +15,8 @@ export type ContextGuardDeps = CompactorDeps & {
 export type ContextGuard = {
   /** Compacts when the next request would be too large. Gives why the work cannot go on, if it cannot. */
   beforeRequest(signal: AbortSignal): Promise<string | undefined>;
+  /** About how many tokens the next request will have. */
+  size(): number;
   /** Compacts after the provider found a request too large; `off` when the settings say that nobody is to. */
   onOverflow(signal: AbortSignal): Promise<CompactionOutcome | { readonly kind: "off" }>;
   /** Takes what a reply that worked says of the context's size. */
@@ -79,6 +81,7 @@ export function createContextGuard(deps: ContextGuardDeps): ContextGuard {
 
   return {
     beforeRequest,
+    size: measure,
     onOverflow,
     onReply,
     compactNow: (instructions, signal) =>

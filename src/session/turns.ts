@@ -96,7 +96,7 @@ export function createTurns(deps: TurnsDeps): Turns {
       record: record.message,
     },
     beforeTurn,
-    buildRequest,
+    buildRequest: () => ({ ...buildRequest(), contextTokens: context.size() }),
     onSuccess({ message }) {
       retry.succeed();
       context.onReply(message);

@@ -164,6 +164,26 @@ describe("the first request and the one behind a tool call", () => {
   });
 });
 
+describe("a reply is asked to be no larger than what the window has left", () => {
+  test.each([
+    ["openai-completions", "max_tokens"],
+    ["openai-responses", "max_output_tokens"],
+    ["anthropic-messages", "max_tokens"],
+  ] as const)("%s", async (api, field) => {
+    const first = { text: "one", usage: { input: 15_000, output: 1_000 } };
+    const { run, server } = await createBench(anyScript([first, { text: "two" }]), {
+      api,
+      model: { contextWindow: 40_000, maxTokens: 32_000 },
+    });
+    const { status, stderr } = await run(["hi", "and"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    const [before, after] = [0, 1].map((index) => server.json(index)[field]);
+    expect(before).toBe(32_000);
+    expect(after).toBeLessThanOrEqual(24_000);
+    expect(after).toBeGreaterThan(23_000);
+  });
+});
+
 describe("a session goes on with another API", () => {
   const longId = `call_${"a".repeat(40)}|fc_${"b".repeat(40)}`;
   const pairs = apis.flatMap((from) => apis.map((to) => [from, to] as const));
