@@ -24,6 +24,9 @@ export type OutputItems = {
   hasServerWork(): boolean;
 };
 
+/** What the model says and thinks; every other item but a call is the server's work. */
+const ownTypes: ReadonlySet<string> = new Set(["message", "reasoning", ""]);
+
 /** Makes the items of one reply. */
 export function createOutputItems(): OutputItems {
   const items = createItemList();
@@ -78,7 +81,7 @@ export function createOutputItems(): OutputItems {
 
     calls: () => items.calls().length,
     refusal: () => refusal,
-    hasServerWork: () => items.all.some(({ type }) => /_call$/.test(type) && !isCall(type)),
+    hasServerWork: () => items.all.some(({ type }) => !ownTypes.has(type) && !isCall(type)),
   };
 
   function* add(item: Item, data: JsonObject): Generator<ProviderEvent> {

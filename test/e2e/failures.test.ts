@@ -171,12 +171,22 @@ describe("a provider that fails is status 1 in both modes, one line on stderr, a
     { type: "message_stop" },
   ];
 
-  test("a reply of nothing but the server's own tools is none", async () => {
-    const body = paused.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
-    const { run, server } = await createBench([{ body }], { api: "anthropic-messages" });
+  const approval = { type: "mcp_approval_request", id: "mcpr_1", name: "search", arguments: "{}" };
+  const asks = [
+    { type: "response.output_item.added", output_index: 0, item: approval },
+    { type: "response.output_item.done", output_index: 0, item: approval },
+    { type: "response.completed", response: { id: "r", status: "completed", output: [approval] } },
+  ];
+
+  test.each<[Api, object[], string]>([
+    ["anthropic-messages", paused, "pause_turn"],
+    ["openai-responses", asks, "completed"],
+  ])("%s: a reply of nothing but the server's own tools is none", async (api, events, stopReasonRaw) => {
+    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+    const { run, server } = await createBench([{ body }], { api });
     const { status, stderr, lines } = await run(["--mode", "json", "hi"]);
     expect({ status, stderr, asked: server.requests.length }).toEqual({ status: 0, stderr: "", asked: 1 });
-    expect(lines.at(-1)?.messages.at(-1)).toMatchObject({ stopReason: "stop", stopReasonRaw: "pause_turn" });
+    expect(lines.at(-1)?.messages.at(-1)).toMatchObject({ stopReason: "stop", stopReasonRaw });
   });
 
   test("a server that is not there", async () => {
