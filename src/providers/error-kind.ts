@@ -33,14 +33,17 @@ const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405
 const waitStatuses: ReadonlySet<number> = new Set([408, 409, 425]);
 
 const codeKinds: readonly (readonly [ProviderErrorKind, RegExp])[] = [
-  ["refusal", /^(?:content_filter|content_policy_violation|responsibleaipolicyviolation|safety_block)/],
+  [
+    "refusal",
+    /^(?:content_filter|content_policy_violation|responsibleaipolicyviolation|safety_block|data_?inspection_?failed)/,
+  ],
   [
     "overflow",
     /context_(?:length|window)_exceeded|exceed_context_size|^request_too_large$|^tokens_limit_reached$|^context_too_large$/,
   ],
   [
     "quota",
-    /insufficient_(?:quota|balance|credits|funds)|usage_limit|usage_not_included|billing|payment_required|quota_exceeded|exceeded_current_quota|credit|per_?day|daily/,
+    /insufficient_(?:quota|balance|credits|funds)|usage_limit|usage_not_included|billing|payment_required|quota_exceeded|exceeded_current_quota|^arrearage$|credit|per_?day|daily/,
   ],
   [
     "rate_limit",
@@ -48,12 +51,12 @@ const codeKinds: readonly (readonly [ProviderErrorKind, RegExp])[] = [
   ],
   [
     "auth",
-    /authenticat|^permission|^unauthori[sz]ed$|^forbidden$|invalid_api_key|^api_key_invalid$|^token_(?:invalidated|expired|revoked)$/,
+    /authenticat|^permission|^unauthori[sz]ed$|^forbidden$|invalid_?api_?key|^api_key_invalid$|^token_(?:invalidated|expired|revoked)$/,
   ],
   ["overloaded", /overloaded|server_?error|^api_error$|^internal|unavailable|timeout|^5\d\d$/],
   [
     "invalid_request",
-    /invalid_request|bad_?request|not_?found|invalid_argument|unsupported|unprocessable|validation|^invalid_|^tool_use_failed$/,
+    /invalid_request|bad_?request|not_?found|invalid_argument|unsupported|unprocessable|validation|^invalid|^tool_use_failed$/,
   ],
 ];
 

@@ -367,6 +367,24 @@ describe("an error inside a 200", () => {
       "acme reported an error (insufficient_quota): used up",
     ],
     [
+      "content inspection at DashScope",
+      error("no", { code: "DataInspectionFailed" }),
+      ["refusal", "final"],
+      "acme reported an error (DataInspectionFailed): no",
+    ],
+    [
+      "a wrong parameter at DashScope",
+      { code: "InvalidParameter", message: "no", request_id: "r" },
+      ["invalid_request", "final"],
+      "acme reported an error (InvalidParameter): no",
+    ],
+    [
+      "an unpaid account at DashScope",
+      { code: "Arrearage", message: "no", request_id: "r" },
+      ["quota", "final"],
+      "acme reported an error (Arrearage): no",
+    ],
+    [
       "words only",
       error("model is loading"),
       ["overloaded", "transient"],
