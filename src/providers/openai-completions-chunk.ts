@@ -35,8 +35,9 @@ export type CompletionChunk = {
 
 /** Reads a chunk of a stream or a whole completion. What is not usable in it is passed over. */
 export function readChunk(chunk: JsonObject): CompletionChunk {
-  const choice = firstObject(chunk.choices);
-  const delta = [choice.delta, choice.message].find(isJsonObject) ?? {};
+  const choices = toObjects(chunk.choices);
+  const [choice = {}] = choices;
+  const delta = deltaOf(choice);
   const groq = isJsonObject(chunk.x_groq) ? chunk.x_groq : {};
   return {
     id: text(chunk.id),
@@ -44,11 +45,16 @@ export function readChunk(chunk: JsonObject): CompletionChunk {
     parts: [...readReasoning(delta), ...readContent(delta.content)],
     reasoningDetails: toObjects(delta.reasoning_details),
     refusal: text(delta.refusal),
-    calls: readCalls(delta),
+    // One choice is asked for: where a server sends several, the calls of one answer are in another than its text.
+    calls: choices.flatMap((each) => readCalls(deltaOf(each))),
     finishReason: text(choice.finish_reason),
     usage: toTokenCounts(chunk.usage) ?? toTokenCounts(choice.usage) ?? toTokenCounts(groq.usage),
     error: readError(chunk, choice, groq),
   };
+}
+
+function deltaOf({ delta, message }: JsonObject): JsonObject {
+  return [delta, message].find(isJsonObject) ?? {};
 }
 
 /** The first of these that states a text: servers that send two of them send the same twice. */
@@ -139,10 +145,6 @@ function toTokenCounts(usage: JsonValue | undefined): TokenCounts | undefined {
 function firstCount(...values: readonly (JsonValue | undefined)[]): number {
   for (const value of values) if (typeof value === "number" && value > 0) return value;
   return 0;
-}
-
-function firstObject(values: JsonValue | undefined): JsonObject {
-  return toObjects(values)[0] ?? {};
 }
 
 function text(value: JsonValue | undefined): string {

@@ -5,6 +5,18 @@ import type { ProviderEvent } from "../../src/contract/provider.ts";
 import { createCompletion } from "../../src/providers/openai-completions-deltas.ts";
 import { collect } from "./openai-completions.fake.ts";
 
+it("takes the calls of an answer that came apart into several choices", () => {
+  const calls = [{ index: 0, id: "1", function: { name: "ls", arguments: a } }];
+  const choices = [
+    { index: 0, message: { content: "Looking." }, finish_reason: "tool_calls" },
+    { index: 1, message: { tool_calls: calls }, finish_reason: "tool_calls" },
+  ];
+  const reply = createCompletion("test");
+  const events = [...reply.push({ choices }), ...reply.end(true)];
+  expect(events).toContainEqual({ type: "toolcall_start", index: 1, id: "1", name: "ls" });
+  expect(events.at(-1)).toMatchObject({ type: "end", stopReason: "toolUse" });
+});
+
 it.each([
   ["eos_token", "stop"],
   ["tool_call", "stop"],
