@@ -21,6 +21,8 @@ export function collectFiles(messages: readonly AgentMessage[], earlier?: JsonVa
   const modified = new Set(before.modifiedFiles);
   for (const message of messages) {
     if (message.role !== "assistant") continue;
+    // The calls of a reply that failed never ran.
+    if (message.stopReason === "error" || message.stopReason === "aborted") continue;
     for (const block of message.content) {
       if (block.type !== "toolCall" || failed.has(block.id)) continue;
       const { path } = block.arguments;

@@ -142,6 +142,7 @@ describe("the files of a conversation", () => {
       working("edit", "d"),
       { ...result("d"), isError: true },
       working("ls", "e"),
+      { ...working("write", "never"), stopReason: "error" } as AgentMessage,
       working("read", "old"),
     ];
     const earlier = { readFiles: ["old", "older", 5], modifiedFiles: ["done"], other: 1 };
