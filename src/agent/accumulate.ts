@@ -108,10 +108,12 @@ export function createAccumulator(options: AccumulatorOptions): Accumulator {
         options.emit({ type: "thinking_end", contentIndex, content: block.thinking, partial: message });
         return;
       case "toolCall": {
+        const read = parseArguments(target.text.whole());
+        // A call that was cut is told with what it had, but never run.
         const parsed: ParsedArguments = complete
-          ? parseArguments(target.text.whole())
+          ? read
           : { ok: false, raw: target.text.whole(), problem: "the call was cut off" };
-        if (parsed.ok) block.arguments = parsed.value;
+        if (read.ok) block.arguments = read.value;
         calls.push({ call: block, arguments: parsed });
         options.emit({ type: "toolcall_end", contentIndex, toolCall: block, partial: message });
         return;

@@ -90,7 +90,8 @@ test("a cut reply ends its open blocks with what they had, and its call cannot r
   ]);
   accumulator.finish({ stopReason: "error", errorMessage: "cut" });
   expect(told.slice(-3).map(({ type }) => type)).toEqual(["text_end", "toolcall_end", "error"]);
-  expect(accumulator.calls).toMatchObject([{ call: { arguments: {} }, arguments: { ok: false } }]);
+  const had = { path: "keep.txt" };
+  expect(accumulator.calls).toMatchObject([{ call: { arguments: had }, arguments: { ok: false } }]);
 });
 
 test("nothing is told before the first event, and an end without one tells the start too", () => {
