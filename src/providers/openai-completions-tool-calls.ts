@@ -32,7 +32,7 @@ export function createToolCalls(nextIndex: () => number): ToolCalls {
 
   function callFor(delta: ToolCallDelta): Call {
     const key = delta.index === undefined ? `position ${delta.position}` : `index ${delta.index}`;
-    const named = calls.find(
+    const named = calls.findLast(
       ({ id, ...call }) => id !== "" && id === delta.id && (delta.index === undefined || key === call.key),
     );
     const known = named ?? byKey.get(key) ?? (isContinuation(delta) ? calls.at(-1) : undefined);
@@ -80,12 +80,14 @@ function isContinuation({ index, id, name }: ToolCallDelta): boolean {
 
 /**
  * Tells whether a piece under a known call's key is another call: it has another id; or it states none, and has another
- * name, or more arguments although the call's are whole (servers that number all calls 0, with or without ids).
+ * name, or more arguments although the call's are whole (servers that number all calls 0, with or without ids, or give
+ * all of them one id).
  */
 function startsAnother(call: Call, delta: ToolCallDelta): boolean {
-  if (delta.id !== "" && call.id !== "") return delta.id !== call.id && !goesOnUnderNewId(call, delta);
+  if (delta.id !== "" && call.id !== "" && delta.id !== call.id) return !goesOnUnderNewId(call, delta);
   if (delta.name === "" || call.name === "") return false;
-  return delta.name !== call.name || (delta.arguments !== "" && isWhole(call.arguments));
+  if (delta.id === "" && delta.name !== call.name) return true;
+  return delta.arguments.trim() !== "" && isWhole(call.arguments) && !repeats(call, delta);
 }
 
 /** Some servers make up an id for every piece. Such a piece is one that no call can begin with. */

@@ -175,6 +175,30 @@ const dialects: [string, Piece[][], string[]][] = [
     ["1 ls ", `2 ls ${b}`],
   ],
   [
+    "one id for all",
+    [[{ id: "0", name: "ls", args: a }], [{ id: "0", name: "ls", args: b }]],
+    [`0 ls ${a}`, `0 ls ${b}`],
+  ],
+  [
+    "one id for all and in every piece",
+    [
+      [{ id: "0", name: "ls", args: a }],
+      [{ id: "0", name: "ls", args: b.slice(0, 4) }],
+      [{ id: "0", args: b.slice(4) }],
+    ],
+    [`0 ls ${a}`, `0 ls ${b}`],
+  ],
+  [
+    "one id and one index for all, in pieces",
+    [
+      [{ index: 0, id: "0", name: "ls", args: a.slice(0, 4) }],
+      [{ index: 0, args: a.slice(4) }],
+      [{ index: 0, id: "0", name: "ls", args: b.slice(0, 4) }],
+      [{ index: 0, args: b.slice(4) }],
+    ],
+    [`0 ls ${a}`, `0 ls ${b}`],
+  ],
+  [
     "the whole call once more",
     [[{ index: 0, id: "1", name: "ls", args: a }], [{ index: 0, id: "1", name: "ls", args: a }]],
     [`1 ls ${a}`],
