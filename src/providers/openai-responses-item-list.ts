@@ -22,6 +22,8 @@ export type Item = {
   readonly type: string;
   /** Its place in the reply, which some servers give to several items one after the other. */
   readonly place: string;
+  /** Whether the place is a number; else it is the id. */
+  readonly hasIndex: boolean;
   /** What it is called in the events that go on with it; empty when that is not stated. */
   id: string;
   /** A call's own id and name, which its result answers to. */
@@ -55,27 +57,50 @@ export function createItemList(): ItemList {
   const all: Item[] = [];
 
   function of(event: JsonObject, type: string): Item {
+    return at(event, type) ?? begin(event, type);
+  }
+
+  function at(event: JsonObject, type: string): Item | undefined {
     const place = placeOf(event, type);
     const id = idOf(event);
     const there = all.filter((item) => item.place === place);
-    return there.find((item) => id !== "" && item.id === id) ?? there.at(-1) ?? begin({ type, place, id });
+    return there.findLast((item) => id !== "" && item.id === id) ?? there.at(-1);
   }
 
   function added(event: JsonObject, data: JsonObject): Item {
-    const item = of(event, string(data.type));
+    const type = string(data.type);
+    const item = of(event, type);
+    if (isSameCall(item, data)) return item;
     const isOther = item.id !== "" && string(data.id) !== "" && item.id !== data.id;
-    return item.done || isOther ? begin({ ...item, id: idOf(event) }) : item;
+    return item.done || isOther ? begin(event, type) : item;
   }
 
   /** Ids may change until here, so that only what is done already can be another item. */
   function done(event: JsonObject, data: JsonObject): Item {
-    const item = of(event, string(data.type));
-    const [before, now] = isCall(item.type) ? [item.callId, callIdOf(data)] : [item.id, string(data.id)];
-    return item.done && before !== now ? begin({ ...item, id: idOf(event) }) : item;
+    const type = string(data.type);
+    const item = all.find((each) => isSameCall(each, data)) ?? at(event, type) ?? onlyOpen(event, type);
+    if (item === undefined) return begin(event, type);
+    const isOther = isCall(type) ? !isSameCall(item, data) : item.id !== data.id;
+    return item.done && isOther ? begin(event, type) : item;
   }
 
-  function begin({ type, place, id }: Pick<Item, "type" | "place" | "id">): Item {
-    const item: Item = { type, place, id, done: false, blocks: new Map() };
+  /** What an end without the place of a beginning can only mean. */
+  function onlyOpen(event: JsonObject, type: string): Item | undefined {
+    const [item, ...more] = all.filter((each) => each.type === type && !each.done);
+    const isNamed = item?.hasIndex === true && event.output_index !== undefined;
+    return more.length > 0 || isNamed ? undefined : item;
+  }
+
+  function begin(event: JsonObject, type: string): Item {
+    const hasIndex = event.output_index !== undefined;
+    const item: Item = {
+      type,
+      place: placeOf(event, type),
+      hasIndex,
+      id: idOf(event),
+      done: false,
+      blocks: new Map(),
+    };
     all.push(item);
     return item;
   }
@@ -95,6 +120,12 @@ function idOf({ item_id, item }: JsonObject): string {
 /** What the result of a call answers to. */
 export function callIdOf(data: JsonObject): string {
   return string(data.call_id) || string(data.id);
+}
+
+function isSameCall(item: Item, data: JsonObject): boolean {
+  return (
+    isCall(item.type) && item.callId !== undefined && item.callId !== "" && item.callId === callIdOf(data)
+  );
 }
 
 /** Whether a call of the final list is one that was streamed: the same tool with the same arguments. */
