@@ -1,3 +1,4 @@
+import { createCharacterJoiner } from "./parted-characters.ts";
 import { cleanText, stripAnsi } from "./truncate.ts";
 
 /** Turns the bytes of one pipe into text, as they come. */
@@ -14,6 +15,7 @@ export type OutputDecoder = {
  */
 export function createOutputDecoder(secrets: readonly string[]): OutputDecoder {
   const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+  const characters = createCharacterJoiner();
   let openEscape = "";
   let openSecret = "";
 
@@ -31,20 +33,13 @@ export function createOutputDecoder(secrets: readonly string[]): OutputDecoder {
     return text.slice(0, secretAt);
   }
 
-  /** Bytes of a character whose end is missing. */
-  let openCharacter = false;
-
-  function decode(chunk: Uint8Array): string {
-    openCharacter = chunk.subarray(-3).some((byte) => byte >= 0x80);
-    return utf8.decode(chunk, { stream: true });
-  }
-
   return {
     push(chunk) {
-      const isPlain = !openCharacter && openEscape === "" && isPrintableAscii(chunk);
-      return isPlain ? release(openSecret + toAscii(chunk), false) : take(decode(chunk), false);
+      const isPlain = !characters.isOpen() && openEscape === "" && isPrintableAscii(chunk);
+      if (isPlain) return release(openSecret + toAscii(chunk), false);
+      return take(utf8.decode(characters.push(chunk)), false);
     },
-    flush: () => take(utf8.decode(), true),
+    flush: () => take(utf8.decode(characters.flush()), true),
   };
 }
 

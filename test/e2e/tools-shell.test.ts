@@ -184,7 +184,7 @@ async function peakBytes(bench: ToolBench, env: Record<string, string>): Promise
   return peak;
 }
 
-test("bytes of both pipes become text, each pipe by itself, and the next request is whole", async () => {
+test("bytes of both outputs become text, whatever comes between them, and the next request is whole", async () => {
   const emoji = `import os,time;b="🙂".encode();os.write(1,b[:1]);time.sleep(.05);os.write(2,b"err\\n");time.sleep(.05);os.write(1,b[1:])`;
   const bench = await createToolBench([
     bash(`python3 -c '${emoji}'`),
