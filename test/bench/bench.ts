@@ -82,7 +82,7 @@ async function runCases(places: BenchPlaces, options: Options): Promise<readonly
       results.push(await runCase(each, { ...places, dist, provider: provider.url, options }));
     }
     await add("resume", "a session of 100,000 entries", () =>
-      measureResume({ ...places, dist, url: provider.url, runs: options.quick ? 1 : 5 }),
+      measureResume({ ...places, dist, url: provider.url, runs: options.quick ? 1 : 10 }),
     );
     await add("size", "npm pack, installed without development dependencies", async () =>
       measureSize(places),

@@ -116,7 +116,7 @@ export const cases: readonly Case[] = [
     name: "turns",
     title: "500 turns with one `bash echo` each",
     script: "echo-500",
-    runs: [3, 1],
+    runs: [10, 1],
     programs: [floor, json],
     rows: [
       {
@@ -133,7 +133,7 @@ export const cases: readonly Case[] = [
     name: "results",
     title: "200 turns with a result of 50 KB each",
     script: "kilobytes-200",
-    runs: [3, 1],
+    runs: [10, 1],
     usage: true,
     programs: [floor, shortRun, json],
     rows: [
