@@ -81,13 +81,16 @@ test.each(alive)("the lock of %s is refused", (_, fields, local) => {
 
 test("a killed process that nobody has reaped is dead", async () => {
   const path = join(makeFolder(), "lock");
-  // The shell's child becomes a zombie, since sleep replaces the shell and never waits.
-  const parent = spawn("bash", ["-c", "sleep 0 & echo $!; exec sleep 60"], {
+  // The shell's child becomes a zombie, since the sleep that replaces the shell never waits for it.
+  const parent = spawn("bash", ["-c", "sleep 60 & echo $!; exec sleep 60"], {
     stdio: ["ignore", "pipe", "ignore"],
   });
   try {
     const [said] = (await once(parent.stdout, "data")) as [Buffer];
     const pid = Number(said.toString());
+    const parentName = () => readFileSync(`/proc/${parent.pid}/comm`, "utf8").trim();
+    await expect.poll(parentName).toBe("sleep");
+    process.kill(pid, "SIGKILL");
     const isZombie = () => /\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
     await expect.poll(isZombie).toBe(true);
     writeFileSync(path, holder({ pid }));
