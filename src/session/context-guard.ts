@@ -1,4 +1,4 @@
-import type { AssistantMessage } from "../contract/messages.ts";
+import type { AssistantMessage, ModelMessage } from "../contract/messages.ts";
 import type { Model, ProviderRequest } from "../contract/provider.ts";
 import { type CompactionOutcome, type CompactorDeps, compact, compactionThreshold } from "./compaction.ts";
 import { estimateTokens } from "./estimate.ts";
@@ -34,12 +34,16 @@ export function createContextGuard(deps: ContextGuardDeps): ContextGuard {
   let tries = 0;
   let failed = 0;
   let hasOverflowed = false;
+  /** A request is measured before it is made and when it is. */
+  let measured: { messages: readonly ModelMessage[]; tokens: number } | undefined;
 
   const threshold = () => compactionThreshold(deps.model(), deps.settings);
 
   function measure(): number {
     const { messages, systemPrompt, tools } = deps.buildRequest();
-    return estimateTokens(messages, systemPrompt, tools);
+    if (measured?.messages !== messages)
+      measured = { messages, tokens: estimateTokens(messages, systemPrompt, tools) };
+    return measured.tokens;
   }
 
   async function beforeRequest(signal: AbortSignal): Promise<string | undefined> {

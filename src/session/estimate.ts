@@ -42,7 +42,9 @@ const frames = new WeakMap<readonly ToolSchema[], { systemPrompt: string; tokens
 
 /** About how many tokens a message takes. It must not change any more. */
 export function measureMessage(message: AgentMessage): number {
-  const tokens = measured.get(message) ?? messageOverheadTokens + measureBody(message);
+  const known = measured.get(message);
+  if (known !== undefined) return known;
+  const tokens = messageOverheadTokens + measureBody(message);
   measured.set(message, tokens);
   return tokens;
 }
