@@ -4,18 +4,13 @@ import { logEnd } from "../runs/event-log.ts";
 import { followLines } from "../runs/follow-log.ts";
 import type { RunEntry } from "../runs/registry.ts";
 import { runPaths } from "../runs/run-folder.ts";
-import { findRun } from "../runs/targets.ts";
+import { findRun, type RunTarget } from "../runs/targets.ts";
 import { isOver, waitForEnd } from "../runs/wait-for-end.ts";
 import { statusOf } from "./wait.ts";
 
-export type AttachOptions = {
-  /** The folder of all runs. */
-  readonly runs: string;
-  /** An id, the unique beginning of one, or a name. */
-  readonly id: string;
+export type AttachOptions = RunTarget & {
   /** Leave out what a resident run has told before. */
   readonly fromNow: boolean;
-  readonly signal: AbortSignal;
   /** Takes one line. */
   readonly warn: (line: string) => void;
 };
@@ -30,7 +25,7 @@ export type View = (lines: AsyncIterable<string>) => Promise<void>;
  */
 export async function attachCommand(options: AttachOptions, view: View): Promise<number> {
   const { signal, warn } = options;
-  const run = await findRun(options.runs, options.id, signal);
+  const run = await findRun(options);
   if (!run.isLive && !run.record.resident) throw nothingKept(run);
   if (run.record.resident && !options.fromNow) await view(keptLines(run, options));
   else if (run.isLive) await view(liveLines(run, options));

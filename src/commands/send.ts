@@ -1,16 +1,11 @@
 import { StartupError } from "../contract/errors.ts";
 import { connectRun, hasEnded } from "../runs/client.ts";
-import { findRun } from "../runs/targets.ts";
+import { findRun, type RunTarget } from "../runs/targets.ts";
 
-export type SendOptions = {
-  /** The folder of all runs. */
-  readonly runs: string;
-  /** An id, the unique beginning of one, or a name. */
-  readonly id: string;
+export type SendOptions = RunTarget & {
   readonly message: string;
   /** When it is said: after the running turn's tool calls, or when the agent would stop. */
   readonly when: "steer" | "follow_up";
-  readonly signal: AbortSignal;
 };
 
 /** What a session command may take that the message turns out to be, in milliseconds. */
@@ -20,9 +15,10 @@ const answerMs = 600_000;
  * Says something to a run; what is said to one that is idle is a prompt. Gives the exit status once the run has taken
  * it. Throws a StartupError when there is no such run, when it has ended, or when it refuses.
  */
-export async function sendCommand({ runs, id, message, when, signal }: SendOptions): Promise<number> {
+export async function sendCommand({ message, when, ...target }: SendOptions): Promise<number> {
   if (message.trim() === "") throw new StartupError("the message is empty; say something to the run");
-  const run = await findRun(runs, id, signal);
+  const run = await findRun(target);
+  const { signal } = target;
   if (!run.isLive) throw hasEnded(run.record.id);
   const connection = await connectRun(run, { signal });
   const leave = () => connection.close();

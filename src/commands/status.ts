@@ -40,7 +40,7 @@ export async function statusCommand(options: StatusOptions, write: (text: string
 async function find({ runs, sessions, id, signal }: StatusOptions): Promise<Status> {
   let run: RunEntry;
   try {
-    run = await findRun(runs, id, signal);
+    run = await findRun({ runs, id, signal });
   } catch (error) {
     return savedStatus(sessions(), id, error);
   }

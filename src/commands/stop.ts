@@ -5,17 +5,12 @@ import { descendantsOf } from "../runs/descendants.ts";
 import type { RunEntry } from "../runs/registry.ts";
 import { isProcessAlive } from "../runs/registry.ts";
 import { writeResult } from "../runs/run-folder.ts";
-import { findRun } from "../runs/targets.ts";
+import { findRun, type RunTarget } from "../runs/targets.ts";
 import { waitForEnd } from "../runs/wait-for-end.ts";
 
-export type StopOptions = {
-  /** The folder of all runs. */
-  readonly runs: string;
-  /** An id, the unique beginning of one, or a name. */
-  readonly id: string;
+export type StopOptions = RunTarget & {
   /** Kill it and what it started, instead of asking it to end. */
   readonly force: boolean;
-  readonly signal: AbortSignal;
   /** Takes one line. */
   readonly warn: (line: string) => void;
 };
@@ -29,8 +24,9 @@ const killedStatus = 137;
  * Ends a run as SIGTERM does and waits until it has ended. Gives the exit status: 0, also when it had ended before; 1
  * when it does not end. Throws a StartupError when there is no such run or it cannot be signalled.
  */
-export async function stopCommand({ runs, id, force, signal, warn }: StopOptions): Promise<number> {
-  const run = await findRun(runs, id, signal);
+export async function stopCommand({ force, warn, ...target }: StopOptions): Promise<number> {
+  const run = await findRun(target);
+  const { signal } = target;
   if (!isProcessAlive(run.record)) {
     warn(`the run ${run.record.id} has ended already`);
     return 0;

@@ -1,20 +1,16 @@
 import type { RunEntry } from "../runs/registry.ts";
-import { findRun } from "../runs/targets.ts";
+import { findRun, type RunTarget } from "../runs/targets.ts";
 import { waitForEnd } from "../runs/wait-for-end.ts";
 
-export type WaitOptions = {
-  /** The folder of all runs. */
-  readonly runs: string;
-  /** An id, the unique beginning of one, or a name. */
-  readonly id: string;
-  readonly signal: AbortSignal;
+export type WaitOptions = RunTarget & {
   /** Takes one line. */
   readonly warn: (line: string) => void;
 };
 
 /** Waits until a run has ended; gives the run's own exit status. Throws a StartupError when there is no such run. */
-export async function waitCommand({ runs, id, signal, warn }: WaitOptions): Promise<number> {
-  const run = await findRun(runs, id, signal);
+export async function waitCommand({ warn, ...target }: WaitOptions): Promise<number> {
+  const run = await findRun(target);
+  const { signal } = target;
   return statusOf((await waitForEnd(run, { signal })) ?? run, warn);
 }
 

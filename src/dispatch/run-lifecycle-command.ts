@@ -14,7 +14,8 @@ export async function runLifecycleCommand(
   const warn = console.stderr.diagnostic;
   const { signal } = host;
   const { runs } = homePaths(homeFolder(host.env));
-  const sessions = (chosen: string | undefined) => sessionFolder(host, chosen, warn);
+  const sessions = (chosen?: string) => sessionFolder(host, chosen, warn);
+  const places = { runs, sessions: () => sessions(), signal };
   switch (invocation.name) {
     case "list": {
       const { all, json, sessionDir } = invocation;
@@ -33,13 +34,13 @@ export async function runLifecycleCommand(
       const { id, fromNow, deltas, mode = host.stdout.isTerminal ? "text" : "json" } = invocation;
       const { attachCommand } = await import("../commands/attach.ts");
       const { createView } = await import("../serve/attach-view.ts");
-      return attachCommand({ runs, id, fromNow, signal, warn }, createView({ mode, deltas }, host, console));
+      return attachCommand({ ...places, id, fromNow, warn }, createView({ mode, deltas }, host, console));
     }
     case "send":
-      return (await import("../commands/send.ts")).sendCommand({ ...invocation, runs, signal });
+      return (await import("../commands/send.ts")).sendCommand({ ...invocation, ...places });
     case "stop":
-      return (await import("../commands/stop.ts")).stopCommand({ ...invocation, runs, signal, warn });
+      return (await import("../commands/stop.ts")).stopCommand({ ...invocation, ...places, warn });
     case "wait":
-      return (await import("../commands/wait.ts")).waitCommand({ runs, id: invocation.id, signal, warn });
+      return (await import("../commands/wait.ts")).waitCommand({ ...places, id: invocation.id, warn });
   }
 }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartupError } from "../contract/errors.ts";
 import { monotonicMs } from "../contract/monotonic.ts";
+import { findSavedSession } from "../session/session-index.ts";
 import { listRuns, type RunEntry, readRun } from "./registry.ts";
 import { isRunId } from "./run-folder.ts";
 
@@ -9,19 +10,28 @@ import { isRunId } from "./run-folder.ts";
 const graceMs = 300;
 const pollMs = 15;
 
+export type RunTarget = {
+  /** The folder of all runs. */
+  readonly runs: string;
+  /** Where sessions are kept; asked for when no run is meant, to tell of a session whose run is no longer on record. */
+  readonly sessions?: () => string;
+  /** An id, the unique beginning of one (4 characters or more), or a name. */
+  readonly id: string;
+  readonly signal: AbortSignal;
+};
+
 /**
- * The run that an id, the unique beginning of one (4 characters or more), or a name means. Of several runs of one name
- * the one that is going on is meant. Rejects with a StartupError that lists what there is when there is none, or more
- * than one, and when it is aborted.
+ * The run that is meant. Of several runs of one name it is the one that is going on. Rejects with a StartupError that
+ * lists what there is when there is none, or more than one, and when it is aborted.
  */
-export async function findRun(runs: string, target: string, signal: AbortSignal): Promise<RunEntry> {
+export async function findRun({ runs, sessions, id: target, signal }: RunTarget): Promise<RunEntry> {
   const deadline = monotonicMs() + (isRunId(target) ? graceMs : 0);
   for (;;) {
     const found = matching(runs, target);
     const [only, ...others] = found;
     if (others.length > 0) throw ambiguous(target, found);
     if (only !== undefined) return only;
-    if (monotonicMs() >= deadline) throw unknown(target, listRuns(runs));
+    if (monotonicMs() >= deadline) throw noRecord(sessions, target) ?? unknown(target, listRuns(runs));
     await sleep(pollMs, undefined, { signal });
   }
 }
@@ -37,6 +47,20 @@ function matching(runs: string, target: string): RunEntry[] {
 }
 
 const maxListed = 10;
+
+/** Of a session whose run has ended and is forgotten, or is an editor's; undefined when there is no such session. */
+function noRecord(sessions: RunTarget["sessions"], target: string): StartupError | undefined {
+  if (sessions === undefined) return undefined;
+  try {
+    const { id } = findSavedSession(sessions(), target, { byName: true });
+    return new StartupError(
+      `no run of the session ${id} is on record; base-context show ${id} shows the session, --resume ${id} goes on with it`,
+    );
+  } catch (error) {
+    if (error instanceof StartupError) return undefined;
+    throw error;
+  }
+}
 
 function unknown(target: string, all: readonly RunEntry[]): StartupError {
   const live = all.filter(({ isLive }) => isLive);

@@ -199,6 +199,24 @@ describe("send", () => {
   });
 });
 
+describe("a saved session whose run is no longer on record", () => {
+  test.each([["wait"], ["attach"], ["stop"], ["send", "more"]])(
+    "is told as such by %s",
+    async (name, ...rest) => {
+      const { bench, run } = await start([chatReply({ text: "Done." })], ["--name", "old", "hi"]);
+      await run.exited;
+      rmSync(join(bench.workspace.home, "runs"), { recursive: true });
+      for (const target of [run.id, run.id.slice(0, 8), "old"]) {
+        const { status, stdout, stderr } = await bench.runBare([name, target, ...rest]);
+        expect([status, stdout]).toEqual([2, ""]);
+        expect(stderr).toBe(
+          `base-context: no run of the session ${run.id} is on record; base-context show ${run.id} shows the session, --resume ${run.id} goes on with it\n`,
+        );
+      }
+    },
+  );
+});
+
 describe("wait", () => {
   test("ends with the run's status, during the run and after it", async () => {
     const { bench, run } = await start([{ status: 401, body: "{}", type: "application/json", waitMs: 1000 }]);

@@ -215,7 +215,7 @@ describe("pruning", () => {
 
 describe("a target", () => {
   const find = async (target: string) =>
-    (await findRun(runs, target, new AbortController().signal)).record.id;
+    (await findRun({ runs, id: target, signal: new AbortController().signal })).record.id;
 
   test("is an id, the unique beginning of one, or a name", async () => {
     register("aaaa1111", { name: "one" });
