@@ -1,6 +1,6 @@
 import type { AgentSessionEvent } from "../contract/events.ts";
 import type { ModelChoice } from "../session/agent-session.ts";
-import { contextMessages } from "../session/context.ts";
+import { shownMessages } from "../session/context.ts";
 import { busyWith, type ClientPrompt, type Conversation, type OpenedSession } from "./conversation.ts";
 import type {
   RpcBashResult,
@@ -167,7 +167,7 @@ export function createActions(options: RpcOptions) {
     follow_up: ({ message }, afterwards) => queue(message, "followUp", afterwards),
     abort: conversation.abort,
     get_state: () => toState(conversation, { settings, isCompacting, isBashRunning: bash !== undefined }),
-    get_messages: () => ({ messages: contextMessages(session().store.branch()) }),
+    get_messages: () => ({ messages: shownMessages(session().store.branch()) }),
     set_model: setModel,
     set_thinking_level({ level }) {
       const thinkingLevel = session().choice().model.reasoning ? level : "off";

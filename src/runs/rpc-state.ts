@@ -1,6 +1,6 @@
 import type { Model } from "../contract/provider.ts";
 import type { AgentSession } from "../session/agent-session.ts";
-import { contextMessages } from "../session/context.ts";
+import { shownMessages } from "../session/context.ts";
 import type { Conversation, OpenedSession } from "./conversation.ts";
 import type { RpcModel, RpcSessionPlace, RpcSessionStats, RpcState } from "./protocol.ts";
 import type { LiveSettings } from "./rpc-actions.ts";
@@ -51,7 +51,7 @@ export function toState(
     followUpMode: settings.followUpMode,
     autoCompactionEnabled: settings.compaction.enabled,
     autoRetryEnabled: settings.retry.enabled,
-    messageCount: contextMessages(session.store.branch()).length,
+    messageCount: shownMessages(session.store.branch()).length,
     pendingMessageCount: actions.queuedCount,
     actions,
   };
@@ -59,7 +59,7 @@ export function toState(
 
 /** Counts what a session's context holds, and what this process has used. */
 export function toStats({ store, ledger }: AgentSession): RpcSessionStats {
-  const messages = contextMessages(store.branch());
+  const messages = shownMessages(store.branch());
   const count = (role: string) => messages.filter((message) => message.role === role).length;
   const { input, output, cacheRead, cacheWrite, totalTokens, cost } = ledger.total();
   return {

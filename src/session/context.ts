@@ -97,9 +97,21 @@ function withoutUsage(message: AgentMessage): AgentMessage {
 export function withoutSupersededAttempts(messages: readonly AgentMessage[]): AgentMessage[] {
   return messages.filter((message, index) => {
     if (!isFailed(message)) return true;
-    const next = messages.slice(index + 1).find(({ role }) => role !== "toolResult");
+    const next = nextSaid(messages, index);
     return next !== undefined && next.role !== "assistant";
   });
+}
+
+/** What the model is shown, for others to see: each message as it was said, the last one also when it failed for good. */
+export function shownMessages(entries: readonly SessionEntry[]): AgentMessage[] {
+  return contextMessages(entries).filter((message, index, messages) => {
+    if (message.role === "bashExecution") return message.excludeFromContext !== true;
+    return !isFailed(message) || nextSaid(messages, index)?.role !== "assistant";
+  });
+}
+
+function nextSaid(messages: readonly AgentMessage[], index: number): AgentMessage | undefined {
+  return messages.slice(index + 1).find(({ role }) => role !== "toolResult");
 }
 
 function isFailed(message: AgentMessage): message is AssistantMessage {

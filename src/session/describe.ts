@@ -1,5 +1,5 @@
 import type { Model, ThinkingLevel } from "../contract/provider.ts";
-import { contextMessages } from "./context.ts";
+import { shownMessages } from "./context.ts";
 import type { SessionStore } from "./store.ts";
 import type { UsageLedger } from "./usage.ts";
 
@@ -14,7 +14,7 @@ export type SessionFacts = {
 export function describeSession({ store, ledger, model, thinkingLevel }: SessionFacts): string {
   const { input, output, cacheRead, cacheWrite, cost } = ledger.total();
   const { name } = store.settings();
-  const messages = contextMessages(store.branch()).length;
+  const messages = shownMessages(store.branch()).length;
   const rows: readonly (readonly [string, string | number | undefined])[] = [
     ["id", store.header.id],
     ["name", name],

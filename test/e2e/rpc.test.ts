@@ -211,6 +211,21 @@ describe("a program", () => {
     expect((await client.end()).status).toBe(1);
   });
 
+  test("lists no attempt that was tried again, but the last one when none worked", async () => {
+    const failing = { status: 503, body: "{}", type: "application/json", headers: { "retry-after": "0" } };
+    const { client } = await connect([failing, chatReply({ text: "Here." }), { ...failing, status: 401 }]);
+    const rolesAfterPrompt = async () => {
+      const before = client.lines.length;
+      await client.ask({ type: "prompt", message: "hi" });
+      await client.line((line) => line.type === "agent_end" && client.lines.indexOf(line) >= before);
+      const { messages } = await client.ask({ type: "get_messages" });
+      return messages.map(({ role, stopReason }: Line) => stopReason ?? role);
+    };
+    expect(await rolesAfterPrompt()).toEqual(["user", "stop"]);
+    expect(await rolesAfterPrompt()).toEqual(["user", "stop", "user", "error"]);
+    expect(await client.ask({ type: "get_state" })).toMatchObject({ messageCount: 4 });
+  });
+
   test("runs commands of the user's, which the model sees with the next request", async () => {
     const { client, server } = await connect([chatReply({ text: "I see." })]);
     expect(await client.ask({ type: "bash", command: "echo out; exit 3" })).toEqual({
@@ -226,11 +241,12 @@ describe("a program", () => {
     expect(await client.ask({ type: "abort_bash" })).toEqual({ aborted: true });
     expect(await sleeping).toMatchObject({ cancelled: true });
     const { messages } = await client.ask({ type: "get_messages" });
-    expect(messages.map(({ role }: Line) => role)).toEqual([
-      "bashExecution",
-      "bashExecution",
-      "bashExecution",
+    expect(messages.map(({ role, command }: Line) => [role, command])).toEqual([
+      ["bashExecution", "echo out; exit 3"],
+      ["bashExecution", "sleep 60"],
     ]);
+    expect(await client.ask({ type: "get_state" })).toMatchObject({ messageCount: 2 });
+    expect(await client.ask({ type: "get_session_stats" })).toMatchObject({ totalMessages: 2 });
     await client.ask({ type: "prompt", message: "look" });
     expect((await client.end()).status).toBe(0);
     const text = JSON.stringify(server.json(0).messages);
