@@ -44,7 +44,7 @@ async function showLines(
     );
   }
   const { text: decoded, notes } = decodeWindow(window, range.mark);
-  const shown = truncateHead(decoded, { maxBytes: outputLimits.maxBytes, maxLines });
+  const shown = withoutLineEnd(decoded, truncateHead(decoded, { maxBytes: outputLimits.maxBytes, maxLines }));
   const lastLine = firstLine + Math.max(1, shown.shownLines) - 1;
   notes.push(...rangeNotes(window, shown, { shownAs, firstLine, lastLine }));
   return textResult(withNotes(shown.text, notes), {
@@ -52,6 +52,11 @@ async function showLines(
     lastLine,
     ...(window.moreUnseen ? {} : { totalLines: window.linesSeen }),
   });
+}
+
+/** A line of which only the end is beyond the limit is shown whole. */
+function withoutLineEnd(text: string, shown: TruncatedText): TruncatedText {
+  return shown.partialLine && text[shown.text.length] === "\n" ? { ...shown, partialLine: false } : shown;
 }
 
 /** The window as text with plain line ends, and what there is to know about its bytes. */

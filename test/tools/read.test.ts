@@ -152,6 +152,14 @@ describe("read of text", () => {
     expect(text).toMatch(/^é{25600}\n\n\[Not UTF-8.*\]\n\[Line 1 of 1 in f is cut after 50.0 KB/);
   });
 
+  it("calls no line cut of which only the end of line does not fit", async () => {
+    const line = "x".repeat(51_200);
+    expect(textOf(await readContent(`${line}\n`))).toBe(line);
+    expect(textOf(await readContent(`${line}\r\nnext\n`))).toBe(
+      `${line}\n\n[Lines end in CRLF, shown as LF; edit keeps what the file has.]\n[Lines 1-1 of 2 in f. Go on with offset=2.]`,
+    );
+  });
+
   it("goes on after a long line", async () => {
     const text = textOf(await readContent(`${"x".repeat(100_000)}\nnext\n`));
     expect(text).toContain(
