@@ -1,5 +1,6 @@
 import type { ToolResult } from "../contract/tool.ts";
 import { errorResult, textResult } from "./define-tool.ts";
+import { isWholeGif } from "./gif.ts";
 import type { ImageOptions } from "./read.ts";
 import type { FileToRead } from "./read-file.ts";
 import { showSize } from "./text-file.ts";
@@ -79,9 +80,10 @@ export async function loadImage(bytes: Buffer, mimeType: string): Promise<Image 
   }
 }
 
-/** Looks for the mark at which a format ends. */
+/** Looks for what a format ends with. */
 const isWhole: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
   "image/png": (bytes) => bytes.includes("IEND"),
+  "image/gif": isWholeGif,
   "image/jpeg": (bytes) => bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > 0,
   "image/webp": (bytes) => bytes.readUInt32LE(4) + 8 <= bytes.length + 1,
 };

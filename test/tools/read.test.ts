@@ -377,6 +377,22 @@ describe("read of an image", () => {
     const result = await readContent(bytes.subarray(0, 60));
     expect([result.isError, textOf(result)]).toEqual([true, "f is a damaged image (image/png, 60 bytes)."]);
   });
+
+  it.each(["png", "jpeg", "gif", "webp"] as const)("refuses half of a %s", async (format) => {
+    const bytes = await picture(300, 300).toFormat(format).toBuffer();
+    const result = await readContent(bytes.subarray(0, bytes.length / 2));
+    expect([result.isError, textOf(result)]).toEqual([
+      true,
+      `f is a damaged image (image/${format}, ${Math.floor(bytes.length / 2)} bytes).`,
+    ]);
+  });
+
+  it("shows a GIF without its trailer, and one with something behind it", async () => {
+    const bytes = await picture(30, 30).gif().toBuffer();
+    for (const odd of [bytes.subarray(0, -1), Buffer.concat([bytes, Buffer.from("\0\0more")])]) {
+      expect((await readContent(odd)).details).toEqual({ mimeType: "image/gif", width: 30, height: 30 });
+    }
+  });
 });
 
 describe("read of a notebook", () => {
