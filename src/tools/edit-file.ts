@@ -47,11 +47,13 @@ export async function editForModel(request: EditRequest, context: ToolContext): 
 }
 
 function editsOf({ edits, oldText, newText }: EditRequest): Edit[] | string {
-  if ((oldText === undefined) !== (newText === undefined)) {
+  // Some models fill in every argument that there is: an empty pair beside a list is none.
+  const isUnused = edits.length > 0 && !oldText && !newText;
+  if (!isUnused && (oldText === undefined) !== (newText === undefined)) {
     return `${oldText === undefined ? "oldText" : "newText"} is missing.`;
   }
-  const single = oldText !== undefined && newText !== undefined ? [{ oldText, newText }] : [];
-  const all = [...edits, ...single].map((edit) => ({
+  const hasBoth = !isUnused && oldText !== undefined && newText !== undefined;
+  const all = [...edits, ...(hasBoth ? [{ oldText, newText }] : [])].map((edit) => ({
     oldText: edit.oldText.toWellFormed(),
     newText: edit.newText.toWellFormed(),
   }));

@@ -50,6 +50,7 @@ describe("edit", () => {
     ["as JSON text", { edits: '[{"oldText":"a","newText":"b"}]' }],
     ["at top level beside empty edits", { edits: [], oldText: "a", newText: "b" }],
     ["at top level beside null", { edits: null, oldText: "a", newText: "b" }],
+    ["in a list beside empty texts", { edits: [{ oldText: "a", newText: "b" }], oldText: "", newText: "" }],
   ])("takes a single edit %s", async (_, args) => {
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, "f"), "a");
