@@ -15,21 +15,23 @@ export function toPrompt(blocks: readonly acp.ContentBlock[]): EditorPrompt {
   const attached: string[] = [];
   const images: ImageContent[] = [];
   let said = "";
+  let followsLink = false;
   for (const block of blocks) {
     switch (block.type) {
       case "text":
-        said += block.text;
+        // A word that follows a link is no part of its path.
+        said += followsLink && /^[\p{L}\p{N}/]/u.test(block.text) ? ` ${block.text}` : block.text;
         break;
       case "image":
         images.push({ type: "image", data: block.data, mimeType: block.mimeType });
         break;
       case "resource_link":
-        said += toPath(block.uri);
+        said += spaceBeforeLink(said) + toPath(block.uri);
         break;
       case "resource": {
         const { resource } = block;
         const path = toPath(resource.uri);
-        said += path;
+        said += spaceBeforeLink(said) + path;
         if ("text" in resource)
           attached.push(`<file name="${path}">\n${resource.text.replace(/\n$/, "")}\n</file>`);
         else if (resource.mimeType?.startsWith("image/") === true)
@@ -42,10 +44,16 @@ export function toPrompt(blocks: readonly acp.ContentBlock[]): EditorPrompt {
           problem: "audio cannot be sent to a model; send text, links, resources and images",
         };
     }
+    followsLink = block.type === "resource_link" || block.type === "resource";
   }
   const text = [...attached, said].filter((part) => part.trim() !== "").join("\n\n");
   if (text === "" && images.length === 0) return { ok: false, problem: "the prompt is empty" };
   return { ok: true, text, images };
+}
+
+/** A path that ran into what stands in front of it would be another one. */
+function spaceBeforeLink(said: string): string {
+  return said === "" || /[\s([{<"'`@]$/.test(said) ? "" : " ";
 }
 
 /** A file's path says more to the tools than its address. */

@@ -6,7 +6,7 @@ import type { AgentMessage, AssistantMessage } from "../contract/messages.ts";
 import { thinkingLevels } from "../contract/provider.ts";
 import { toPrompt } from "./acp-prompt.ts";
 import { createUpdateMaker, replayUpdates } from "./acp-updates.ts";
-import type { Conversation } from "./conversation.ts";
+import type { ClientPrompt, Conversation } from "./conversation.ts";
 
 /** What an editor asks for: a session that begins, or one that goes on. */
 export type AcpTarget = { readonly cwd: string; readonly sessionId?: string };
@@ -127,18 +127,23 @@ export function createAcpSessions(options: AcpSessionsOptions) {
           invalidRequest,
           "a prompt is running in this session; cancel it or wait for its end",
         );
+      const prompt = conversation.current().toPrompt(said.text, said.images);
       session.isCancelled = false;
       const cancel = () => void cancelPrompt(session);
       signal.addEventListener("abort", cancel, { once: true });
       try {
-        await conversation.run(conversation.current().toPrompt(said.text, said.images));
+        await conversation.run(prompt);
       } finally {
         signal.removeEventListener("abort", cancel);
       }
-      return { stopReason: toStopReason(session) };
+      return { stopReason: toStopReason(session, prompt) };
     },
 
-    cancel: (sessionId: string) => cancelPrompt(known(sessionId)),
+    async cancel(sessionId: string): Promise<void> {
+      const session = sessions.get(sessionId);
+      // Nobody answers a notification: one for a session that is closed by now has nothing to do.
+      if (session !== undefined) await cancelPrompt(session);
+    },
 
     async configure(request: acp.SetSessionConfigOptionRequest): Promise<acp.SetSessionConfigOptionResponse> {
       const opened = known(request.sessionId);
@@ -214,9 +219,14 @@ function configOptions({ conversation }: Opened): acp.SessionConfigOption[] {
   ];
 }
 
-/** How the last prompt ended. Throws a protocol error for one that failed. */
-function toStopReason({ conversation, lastAnswer, isCancelled }: Opened): acp.StopReason {
-  const { terminal, failures, limit } = conversation.outcome();
+/** How the prompt ended that was run last. Throws a protocol error for one that failed. */
+function toStopReason(
+  { conversation, lastAnswer, isCancelled }: Opened,
+  { kind }: ClientPrompt,
+): acp.StopReason {
+  const { failures, limit, terminal: answer } = conversation.outcome();
+  // A session command gets no answer: the one before it says nothing about it.
+  const terminal = kind === "command" ? undefined : answer;
   if (isCancelled || terminal?.stopReason === "aborted") return "cancelled";
   if (terminal?.stopReason === "error") {
     if (refusals.has(lastAnswer()?.stopReasonRaw ?? "")) return "refusal";

@@ -162,6 +162,30 @@ test("what goes wrong is a protocol error, and the program goes on", async () =>
   expect(stderr).toContain("MCP servers are not supported");
 });
 
+test("a session command ends by itself, however the prompt before it ended", async () => {
+  const editor = await createEditor([
+    { status: 401, body: '{"error":{"message":"bad key"}}', type: "application/json" },
+    chatReply({ text: "cut", finish: "length" }),
+  ]);
+  const { sessionId } = await editor.begin(editor.workspace.cwd);
+  const say = (text: string) =>
+    editor.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+  await expect(say("hi")).rejects.toThrow(/bad key/);
+  expect(await say("/name one")).toEqual({ stopReason: "end_turn" });
+  await expect(say("/nme two")).rejects.toThrow(/no command \/nme/);
+  expect(await say("again")).toEqual({ stopReason: "max_tokens" });
+  expect(await say("/session")).toEqual({ stopReason: "end_turn" });
+  expect(editor.said("agent_message_chunk")).toContain("name: one");
+  expect(await editor.end()).toEqual({ status: 0, stderr: "" });
+});
+
+test("a cancellation of a session that is not open is passed over", async () => {
+  const editor = await createEditor([chatReply({ text: "Done." })]);
+  await editor.agent.notify("session/cancel", { sessionId: "abcd" });
+  await editor.begin(editor.workspace.cwd);
+  expect(await editor.end()).toEqual({ status: 0, stderr: "" });
+});
+
 test("a signal ends a running prompt, whose request is still answered", async () => {
   const editor = await createEditor([hanging]);
   const { cwd } = editor.workspace;
