@@ -91,7 +91,7 @@ function unknown(name: string): string {
   const [near] = nearest(name, sessionCommandNames, 1);
   return (
     `there is no command /${name}: did you mean /${near}? The commands are /${sessionCommandNames.join(", /")}; ` +
-    "pass -- before a message that starts with a slash"
+    "a message that starts with a slash and is no command goes after --, or has a space in front"
   );
 }
 

@@ -329,11 +329,20 @@ describe("a program", () => {
       queued: false,
       sessionCommand: "name",
     });
-    await expect(client.ask({ type: "prompt", message: "/nope" })).rejects.toThrow(/no command \/nope/);
+    await expect(client.ask({ type: "prompt", message: "/nope" })).rejects.toThrow(
+      /no command \/nope.* or has a space in front$/,
+    );
     await expect(client.ask({ type: "compact" })).rejects.toThrow(/nothing to compact/);
     const { commands } = await client.ask({ type: "get_commands" });
     expect(commands).toContainEqual({ name: "compact", source: "session" });
     expect((await client.end()).status).toBe(1);
+  });
+
+  test("takes a message literally that has a space in front of its slash", async () => {
+    const { client, server } = await connect([chatReply({ text: "A path." })]);
+    expect(await client.ask({ type: "prompt", message: " /nope" })).toEqual({ queued: false });
+    expect((await client.end()).status).toBe(0);
+    expect(server.json(0).messages.at(-1).content).toBe(" /nope");
   });
 
   test("compacts on demand", async () => {
