@@ -132,7 +132,9 @@ async function execute(
     result = await Promise.race([tool.execute(call.arguments, context), overdue]);
   } catch (error) {
     result = failure(
-      signal.aborted ? `The call was ${abortWords(signal)}.` : `The tool failed: ${errorMessage(error)}`,
+      signal.aborted
+        ? `The call was ${abortWords(signal)}.`
+        : `The tool failed: ${quote(errorMessage(error))}`,
     );
   }
   updates.stop();

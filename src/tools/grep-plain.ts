@@ -15,6 +15,8 @@ import { walkFiles } from "./walk-files.ts";
 /** Larger files are left out: the search has to hold a file in memory. */
 const maxFileBytes = 64 * 1024 * 1024;
 const sniffedBytes = 8 * 1024;
+/** Characters of what is said about a pattern. */
+const maxWords = 600;
 
 /** Searches in this process, for platforms that ripgrep does not come for. Throws the signal's reason on abort. */
 export async function grepWithoutRipgrep({ args, root, signal, onLine }: GrepSearch): Promise<GrepEnd> {
@@ -36,15 +38,27 @@ function toRegExp({ pattern, literal, ignoreCase }: GrepArgs): RegExp | string {
   const source = literal ? pattern.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&") : pattern;
   const flags = ignoreCase ? "i" : "";
   try {
-    return new RegExp(source, literal ? flags : `${flags}u`);
+    return compiled(source, literal ? flags : `${flags}u`);
   } catch {
     try {
       // Without `u` escapes are read more leniently.
-      return new RegExp(source, flags);
+      return compiled(source, flags);
     } catch (error) {
-      return `The pattern cannot be searched for (\`literal\` takes it as plain text). ${errorMessage(error)}`;
+      return `The pattern cannot be searched for (\`literal\` takes it as plain text). ${shortened(errorMessage(error))}`;
     }
   }
+}
+
+/** What is too large is refused at the first use. */
+function compiled(source: string, flags: string): RegExp {
+  const pattern = new RegExp(source, flags);
+  pattern.test("");
+  return pattern;
+}
+
+/** The words hold the whole pattern, and say behind it what is wrong. */
+function shortened(words: string): string {
+  return words.length <= maxWords ? words : `${words.slice(0, maxWords / 2)} … ${words.slice(-maxWords / 2)}`;
 }
 
 function fileFilter(glob: string | undefined, folder: string): (path: string) => boolean {

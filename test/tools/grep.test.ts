@@ -183,6 +183,12 @@ describe.each(engines)("grep %s", (name, options) => {
     });
   });
 
+  test.each([50_000, 200_000])("refuses an endless pattern in a few words", async (length) => {
+    const result = await grep(await folderOf(files), { pattern: `(${"x".repeat(length)}` });
+    expect(result).toMatch(/^ERROR: The pattern cannot be searched for/);
+    expect(result.length).toBeLessThan(2500);
+  });
+
   test("ends when it is aborted", async () => {
     const context = { cwd: await folderOf(files), signal: AbortSignal.abort() };
     expect(await search({ tool: "grep", args: { pattern: "two" }, context, options })).toBe(
