@@ -6,6 +6,8 @@ import { showPath } from "./text-file.ts";
 export type PromptSources = {
   /** Folders with templates and skills, from `configFolders`; the later one counts. */
   readonly folders: readonly string[];
+  /** The session's own commands, which no template replaces. */
+  readonly reserved: readonly string[];
   /** Takes one line about a template or skill that cannot be used. */
   readonly warn: (line: string) => void;
 };
@@ -15,15 +17,6 @@ export type ExpandedPrompt =
   | { readonly kind: "prompt"; readonly text: string }
   | { readonly kind: "not_found"; readonly name: string; readonly args: string };
 
-/** The session's own commands, which no template replaces. */
-const sessionCommands: ReadonlySet<string> = new Set([
-  "compact",
-  "export",
-  "model",
-  "name",
-  "session",
-  "thinking",
-]);
 const skillPrefix = "skill:";
 
 /**
@@ -35,7 +28,7 @@ export function expandPrompt(message: string, sources: PromptSources): ExpandedP
   if (command === null) return { kind: "prompt", text: message };
   const name = command[1] ?? "";
   const args = message.slice(command[0].length).trim();
-  const text = sessionCommands.has(name)
+  const text = sources.reserved.includes(name)
     ? undefined
     : name.startsWith(skillPrefix)
       ? expandSkill(name.slice(skillPrefix.length), args, sources)

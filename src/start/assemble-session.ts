@@ -9,6 +9,7 @@ import type { Redaction } from "../redaction.ts";
 import type { OpenedSession } from "../runs/conversation.ts";
 import type { LiveSettings } from "../runs/rpc-actions.ts";
 import { createAgentSession, type ModelChoice } from "../session/agent-session.ts";
+import { sessionCommandNames } from "../session/slash-commands.ts";
 import type { SessionStore } from "../session/store.ts";
 import type { AutonomousSetup } from "./autonomous-setup.ts";
 import { toRunPrompt } from "./run-prompt.ts";
@@ -67,7 +68,7 @@ export function assembleSession(
       (await import("./export-to.ts")).exportTo(store, { file, cwd, signal, warn }),
   });
   const session = autonomy.wrap(made);
-  const sources: PromptSources = { folders: configFolders(home, cwd), warn };
+  const sources: PromptSources = { folders: configFolders(home, cwd), reserved: sessionCommandNames, warn };
   return {
     session,
     cwd,

@@ -21,6 +21,7 @@ import type { ModelChoice } from "../session/agent-session.ts";
 import type { LeftBranch } from "../session/branch-summary.ts";
 import type { OutputSchema } from "../session/output-schema.ts";
 import { withRedaction } from "../session/redacted-store.ts";
+import { sessionCommandNames } from "../session/slash-commands.ts";
 import { createSession, type SessionStore } from "../session/store.ts";
 import { createDeltaSink } from "../sinks/deltas.ts";
 import { createJsonSink } from "../sinks/json.ts";
@@ -188,7 +189,7 @@ function begin(beginning: Beginning): Run {
   sink.header({ ...store.header, cwd });
   const registration = registerSelf(beginning);
   keepChoice(withRedaction(store, console.redaction.redact), flags, chosen);
-  const sources: PromptSources = { folders: configFolders(home, cwd), warn };
+  const sources: PromptSources = { folders: configFolders(home, cwd), reserved: sessionCommandNames, warn };
   const prompts = [
     ...(beginning.left === undefined ? [] : [{ kind: "branch_summary" as const, left: beginning.left }]),
     ...beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),

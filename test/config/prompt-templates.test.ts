@@ -70,7 +70,11 @@ describe("expandPrompt", () => {
     folder.file("project/prompts/both.md", "the project's");
     folder.file("project/prompts/compact.md", "not the command");
     folder.file("secret.md", "not a template");
-    const sources = { folders: [folder.path("home"), folder.path("project")], warn: folder.warn };
+    const sources = {
+      folders: [folder.path("home"), folder.path("project")],
+      reserved: ["compact"],
+      warn: folder.warn,
+    };
     return { ...folder, expand: (message: string) => expandPrompt(message, sources) };
   }
 

@@ -131,7 +131,7 @@ describe("/skill:name", () => {
     const { file, path, warn, warnings } = createFolder();
     const pdf = file("home/skills/pdf/SKILL.md", skill("pdf", "Reads PDF files.", "Run scripts/a.sh $1."));
     file("home/skills/broken/SKILL.md", "");
-    const sources = { folders: [path("home")], warn };
+    const sources = { folders: [path("home")], reserved: [], warn };
     const framed = `<skill name="pdf" path="${pdf}">\nPaths in it are relative to ${path("home/skills/pdf")}.\n\nRun scripts/a.sh $1.\n</skill>`;
     expect(expandPrompt("/skill:pdf", sources)).toEqual({ kind: "prompt", text: framed });
     expect(expandPrompt('/skill:pdf "a b" c', sources)).toEqual({
@@ -144,7 +144,7 @@ describe("/skill:name", () => {
   test("says why one that is broken is not there", () => {
     const { file, path, warn, warnings } = createFolder();
     const broken = file("home/skills/broken/SKILL.md", "---\nname: broken\n---\n");
-    expect(expandPrompt("/skill:broken", { folders: [path("home")], warn })).toEqual({
+    expect(expandPrompt("/skill:broken", { folders: [path("home")], reserved: [], warn })).toEqual({
       kind: "not_found",
       name: "skill:broken",
       args: "",

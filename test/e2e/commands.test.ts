@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
@@ -118,6 +118,18 @@ test.each([
   const stdin = name === "behind stdin" ? { stdin: "from stdin\n" } : {};
   expect(await run(args, stdin)).toMatchObject({ status: 0, stdout: "done\n" });
   expect(server.json(0).messages.at(-1)).toEqual({ role: "user", content: prompt });
+});
+
+test("no template of a project or of the user's replaces a command of the session", async () => {
+  const bench = await createBench([answer]);
+  const { cwd, home } = bench.workspace;
+  const names = ["compact", "name", "label", "session", "model", "thinking", "export"];
+  for (const prompts of [join(cwd, ".base-context/prompts"), join(home, "prompts")]) {
+    mkdirSync(prompts, { recursive: true });
+    for (const name of names) writeFileSync(join(prompts, `${name}.md`), "Not the command.");
+  }
+  for (const name of names) await bench.run([`/${name}`]);
+  expect(bench.server.requests).toHaveLength(0);
 });
 
 test("/model asks another model from there on, and a resumed session goes on with it", async () => {
