@@ -1,6 +1,7 @@
 import { errorMessage } from "../contract/errors.ts";
 import type { Emit, ToolOutput } from "../contract/events.ts";
 import type { ToolCall, ToolResultMessage } from "../contract/messages.ts";
+import { redactValue } from "../contract/redact.ts";
 import type { Tool, ToolResult } from "../contract/tool.ts";
 import type { AccumulatedCall } from "./accumulate.ts";
 import type { RepeatGuard } from "./repeat-guard.ts";
@@ -170,7 +171,7 @@ function cleanOutput({ content, details }: ToolOutput, redact: (text: string) =>
     content: content.map((block) =>
       block.type === "text" ? { ...block, text: redact(block.text).toWellFormed() } : block,
     ),
-    ...(details === undefined ? {} : { details }),
+    ...(details === undefined ? {} : { details: redactValue(details, redact) }),
   };
 }
 

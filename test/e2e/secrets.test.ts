@@ -95,6 +95,16 @@ test("a key in a prompt is kept back from the session and the model", async () =
   expect(stdout + leftBehind(workspace.home) + server.requests[0]?.body).not.toContain(key);
 });
 
+test("a key beside what an edit changes is kept back from the session", async () => {
+  const edit = { path: "env.txt", oldText: "A=1", newText: "A=2" };
+  const { run, workspace } = await createBench([chatReply({ calls: [{ name: "edit", args: edit }] }), done]);
+  workspace.file("env.txt", `A=1\nKEY=${key}\n`);
+  const { stdout } = await run(["--mode", "json", "hi"]);
+  expect(readFileSync(join(workspace.cwd, "env.txt"), "utf8")).toBe(`A=2\nKEY=${key}\n`);
+  expect(stdout).toContain("+A=2");
+  expect(stdout + leftBehind(workspace.home)).not.toContain(key);
+});
+
 test.each([
   ["the session's name", ["--name", `my ${key}`, "hi", "/session"]],
   ["a later name", ["hi", `/name ${key}`, "/session"]],
