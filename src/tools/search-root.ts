@@ -1,5 +1,5 @@
-import type { Stats } from "node:fs";
-import { stat } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { access, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, relative, sep } from "node:path";
 import { describeLookupError, findForReading, showPath, specialKind } from "./path.ts";
 
@@ -26,6 +26,8 @@ export async function findSearchRoot(cwd: string, asked: string): Promise<Search
   let stats: Stats;
   try {
     stats = await stat(found.path);
+    // A search passes over what it may not read; here it would find nothing in what is the only thing asked for.
+    await access(found.path, stats.isDirectory() ? constants.R_OK | constants.X_OK : constants.R_OK);
   } catch (error) {
     return {
       ok: false,

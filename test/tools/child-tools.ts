@@ -7,7 +7,10 @@ import type { JsonObject } from "../../src/contract/json.ts";
 import type { ToolResult } from "../../src/contract/tool.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-export type ToolCallInChild = readonly [tool: "read" | "write" | "edit" | "ls", args: JsonObject];
+export type ToolCallInChild = readonly [
+  tool: "read" | "write" | "edit" | "ls" | "grep" | "find",
+  args: JsonObject,
+];
 
 /** Makes calls in a process of their own, which has another user or stricter limits than the test has. */
 export async function callInChild(
@@ -46,9 +49,12 @@ function script(calls: readonly ToolCallInChild[], cwd: string): string {
     import { writeTool } from ${source("write")};
     import { editTool } from ${source("edit")};
     import { createLsTool } from ${source("ls")};
+    import { createGrepTool } from ${source("grep")};
+    import { createFindTool } from ${source("find")};
     const read = createReadTool({ autoResize: true, block: false });
-    const ls = createLsTool({ secrets: [], maxSpillBytes: 1e9, spillFolder: "/nonexistent" });
-    const tools = { read, write: writeTool, edit: editTool, ls };
+    const options = { env: {}, secrets: [], maxSpillBytes: 1e9, spillFolder: "/nonexistent", findRipgrep: async () => undefined };
+    const [ls, grep, find] = [createLsTool, createGrepTool, createFindTool].map((make) => make(options));
+    const tools = { read, write: writeTool, edit: editTool, ls, grep, find };
     const context = { cwd: ${JSON.stringify(cwd)}, toolCallId: "1", signal: new AbortController().signal, onUpdate() {} };
     const results = [];
     for (const [name, args] of ${JSON.stringify(calls)}) results.push(await tools[name].execute(args, context));

@@ -46,6 +46,9 @@ describe("describeFileError", () => {
         ["write", { path: "g", content: "" }],
         ["write", { path: "new", content: "" }],
         ["edit", { path: "g", oldText: "secret", newText: "" }],
+        ["grep", { pattern: "secret", path: "g" }],
+        ["grep", { pattern: "secret", path: "closed" }],
+        ["find", { pattern: "*", path: "closed" }],
       ];
       expect(await callInChild(calls, { cwd, uid: 65534 })).toEqual(
         [
@@ -55,6 +58,9 @@ describe("describeFileError", () => {
           "Cannot write g: permission denied.",
           "Cannot write new: permission denied.",
           "Cannot read g: permission denied.",
+          "Cannot search g: permission denied.",
+          "Cannot search closed: permission denied.",
+          "Cannot search closed: permission denied.",
         ].map((text) => ({ content: [{ type: "text", text }], isError: true })),
       );
     },
