@@ -118,6 +118,7 @@ async function grepWithRipgrep(search: GrepSearch, options: SearchOptions): Prom
   // A glob overrules ripgrep's ignore rules, where it should only narrow the search.
   const isIgnored = (path: string): boolean =>
     args.glob !== undefined && root.file === undefined && scope.rules.ignores(join(root.folder, path), false);
+  const toLine = createLineParser();
   const end = await runRipgrep({
     program: await (options.findRipgrep ?? findRipgrep)(),
     args: [
@@ -146,7 +147,7 @@ async function grepWithRipgrep(search: GrepSearch, options: SearchOptions): Prom
     signal,
     separator: "\n",
     onRecord(record) {
-      const line = parseLine(record);
+      const line = toLine(record);
       if (line === undefined) return true;
       return "path" in line && isIgnored(line.path) ? true : search.onLine(line);
     },
@@ -170,11 +171,26 @@ function seesLineEnds({ pattern, literal }: GrepArgs): boolean {
   return literal === true || /\r|\\r/.test(pattern);
 }
 
-/** For ripgrep only a slash at the start means the searched folder; a glob with `./` or an absolute one matches nothing. */
+/**
+ * Ripgrep reads a glob as a line of a .gitignore: only a slash at the start means the searched folder, and it would take
+ * one that starts with `#` for a comment, which leaves nothing out, and spaces at the end for nothing.
+ */
 function ripgrepGlob(glob: string, folder: string): string {
   const [, mark = "", names = ""] = /^(!?)(.*)$/s.exec(glob) ?? [];
   const anchored = toAnchored(names, folder);
-  return anchored === undefined ? glob : `${mark}/${anchored}`;
+  const line = anchored === undefined ? names.replace(/^#/, "\\#") : `/${anchored}`;
+  return mark + line.replace(/(?<!\\) +$/, (spaces) => spaces.replaceAll(" ", "\\ "));
+}
+
+/** Makes what reads the lines of ripgrep one by one. A path may hold ends of lines, which part it. */
+function createLineParser(): (record: string) => GrepLine | undefined {
+  let begun = "";
+  return (record) => {
+    const whole = record.startsWith("./") ? record : begun + record;
+    const line = parseLine(whole);
+    begun = line === undefined ? `${whole}\n` : "";
+    return line;
+  };
 }
 
 function parseLine(record: string): GrepLine | undefined {
@@ -188,6 +204,6 @@ function parseLine(record: string): GrepLine | undefined {
       text: text.replace(/\r$/, ""),
     };
   }
-  const [, binary] = /^(?:\.\/)?(.*): binary file matches/.exec(record) ?? [];
+  const [, binary] = /^(?:\.\/)?(.*): binary file matches/s.exec(record) ?? [];
   return binary === undefined ? undefined : { kind: "binary", path: binary };
 }

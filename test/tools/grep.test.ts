@@ -183,6 +183,28 @@ describe.each(engines)("grep %s", (name, options) => {
     });
   });
 
+  test("names files by all of their name, ends of lines included", async () => {
+    const odd = {
+      "new\nline.txt": "two\n",
+      "a\nb/f": "two\n",
+      "c\nd.bin": new Uint8Array([116, 119, 111, 0]),
+    };
+    expect(await grep(await folderOf({ ...odd, z: "two\n" }), { pattern: "two" })).toBe(
+      "a\\nb/f:1: two\nnew\\nline.txt:1: two\nz:1: two",
+    );
+  });
+
+  test.each([
+    ["#a", "#a:1: two"],
+    ["#*", "#a:1: two"],
+    ["!#*", "b:1: two\nc :1: two"],
+    ["c ", "c :1: two"],
+    ["./#a", "#a:1: two"],
+  ])("takes the glob %j for what it says", async (glob, found) => {
+    const odd = { "#a": "two\n", b: "two\n", "c ": "two\n" };
+    expect(await grep(await folderOf(odd), { pattern: "two", glob })).toBe(found);
+  });
+
   test.each([50_000, 200_000])("refuses an endless pattern in a few words", async (length) => {
     const result = await grep(await folderOf(files), { pattern: `(${"x".repeat(length)}` });
     expect(result).toMatch(/^ERROR: The pattern cannot be searched for/);
