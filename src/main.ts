@@ -68,9 +68,9 @@ async function run(
   await summary.follow(started);
   const failures: RunFailure[] = [];
   const unwatch = watchStdout(host);
-  if (invocation.flags.mode === "rpc")
+  const endedWell = await prompts(started, host, console);
+  if (invocation.flags.mode === "rpc" && endedWell)
     failures.push(...(await (await import("./serve/serve-rpc.ts")).serveRpc(started, host, console)));
-  else await prompts(started, host, console);
   // What a client began is ended first; then there is no more to begin.
   while (started.conversation.active() !== undefined) await started.conversation.idle();
   // All is said: a reader may leave now.
@@ -132,14 +132,16 @@ async function close({ close }: Run): Promise<RunFailure[]> {
   }
 }
 
-async function prompts({ conversation, prompts }: Run, host: Host, { stderr }: Console): Promise<void> {
+/** Runs what was asked for at the start, which of a client is the summary of a branch at most. Gives whether all ended well. */
+async function prompts({ conversation, prompts }: Run, host: Host, { stderr }: Console): Promise<boolean> {
   for (const [index, prompt] of prompts.entries()) {
     const endedWell = await conversation.run(prompt);
     const left = prompts.length - index - 1;
     if (endedWell && !host.signal.aborted) continue;
     if (left > 0) stderr.diagnostic(`${left} further ${left === 1 ? "prompt was" : "prompts were"} not run`);
-    return;
+    return false;
   }
+  return true;
 }
 
 async function answer(

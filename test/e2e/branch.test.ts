@@ -4,6 +4,7 @@ import { assistant, message, text, user } from "../session/samples.ts";
 import { apiWires } from "../support/api-wires.ts";
 import { chatReply } from "../support/chat-wire.ts";
 import { outlineRequest } from "../support/request-outline.ts";
+import type { Line } from "../support/run-cli.ts";
 import { readSession, sessionId, sessionPath, writeSession } from "../support/session-file.ts";
 import { type Bench, createBench } from "../support/with-provider.ts";
 
@@ -154,6 +155,28 @@ describe("--branch-summary", () => {
     expect(result.stderr).toContain("1 further prompt was not run");
     expect(bench.server.requests).toHaveLength(1);
     expect(readSession(path).some(({ type }) => type === "branch_summary")).toBe(false);
+  });
+
+  const serving = ["--mode", "rpc", "-c", "--branch", "entry-1", "--branch-summary"];
+  const asking = { stdin: '{"type":"get_messages"}\n' };
+
+  test("comes before the first command of a client", async () => {
+    const bench = await createBench([chatReply({ text: "tried the second way" })]);
+    writeSession(bench.workspace, rounds);
+    const { status, stderr, lines } = await bench.run(serving, asking);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    const roles = lines.at(-1)?.data.messages.map(({ role }: Line) => role);
+    expect(roles).toEqual(["user", "assistant", "branchSummary"]);
+  });
+
+  test("that fails ends a run that a client drives", async () => {
+    const refused = { status: 400, type: "application/json", body: '{"error":{"message":"no summaries"}}' };
+    const bench = await createBench([refused]);
+    writeSession(bench.workspace, rounds);
+    const { status, stderr, lines } = await bench.run(serving, asking);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/could not be summed up: [^\n]*no summaries/);
+    expect(lines.some(({ type }) => type === "response")).toBe(false);
   });
 
   test("asks nobody when nothing is left behind", async () => {
