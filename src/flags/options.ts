@@ -294,8 +294,8 @@ const dependentOptions: readonly (readonly [option: string, needs: readonly stri
 const notServed: { readonly [Mode in Flags["mode"]]?: ReadonlySet<string> } = {
   rpc: new Set(["--stdin", "--no-stdin", "--stdin-timeout"]),
   acp: new Set([
-    ...["--stdin", "--no-stdin", "--stdin-timeout", "--output-last-message", "--record", "--cwd"],
-    ...["--continue", "--resume", "--fork", "--name"],
+    ...["--stdin", "--no-stdin", "--stdin-timeout", "--output-last-message", "--summary", "--record"],
+    ...["--cwd", "--continue", "--resume", "--fork", "--name"],
   ]),
 };
 

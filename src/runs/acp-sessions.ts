@@ -224,7 +224,7 @@ function toStopReason(
   { conversation, lastAnswer, isCancelled }: Opened,
   { kind }: ClientPrompt,
 ): acp.StopReason {
-  const { failures, limit, terminal: answer } = conversation.outcome();
+  const { failures, limit, gateNotPassed, terminal: answer } = conversation.outcome();
   // A session command gets no answer: the one before it says nothing about it.
   const terminal = kind === "command" ? undefined : answer;
   if (isCancelled || terminal?.stopReason === "aborted") return "cancelled";
@@ -235,6 +235,8 @@ function toStopReason(
   // A session that is not saved any more is told on stderr.
   const failure = failures.find(({ kind }) => kind !== "persistence");
   if (failure !== undefined) throw new acp.RequestError(internalError, failure.message);
+  if (gateNotPassed !== undefined && kind === "message")
+    throw new acp.RequestError(internalError, gateNotPassed);
   if (limit !== undefined) return "max_turn_requests";
   return terminal?.stopReason === "length" ? "max_tokens" : "end_turn";
 }

@@ -11,13 +11,14 @@ import type { AcpOutlet, AcpSession, AcpTarget } from "../runs/acp-sessions.ts";
 import { contextMessages, toAgentMessages } from "../session/context.ts";
 import { listSessions } from "../session/session-index.ts";
 import { branchEntries, readSessionFile } from "../session/session-read.ts";
-import { type Run, startRun } from "../start/start-run.ts";
+import { noPrompts, type Run, startRun } from "../start/start-run.ts";
 import { version } from "../version.ts";
 
 type RunInvocation = Extract<Invocation, { kind: "run" }>;
 
 /** Serves an editor on stdin and stdout until stdin ends or a signal comes. */
 export async function serveAcp(invocation: RunInvocation, host: Host, console: Console): Promise<RunOutcome> {
+  noPrompts(invocation);
   const { stdout, stderr, redaction } = console;
   const failures: RunFailure[] = [];
   const warn = (line: string) => stderr.diagnostic(line);

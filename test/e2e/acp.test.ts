@@ -179,6 +179,30 @@ test("a session command ends by itself, however the prompt before it ended", asy
   expect(await editor.end()).toEqual({ status: 0, stderr: "" });
 });
 
+test("a gate that is not passed is a protocol error, and the session goes on", async () => {
+  const args = ["--autonomous-gate", "test -f ok", "--autonomous-gate-retries", "1"];
+  const editor = await createEditor([chatReply({ text: "Done." })], {}, args);
+  const { sessionId } = await editor.begin(editor.workspace.cwd);
+  const say = (text: string) =>
+    editor.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+  await expect(say("hi")).rejects.toThrow(/gate failed: test -f ok/);
+  expect(await say("/session")).toEqual({ stopReason: "end_turn" });
+  editor.workspace.file("ok", "");
+  expect(await say("again")).toEqual({ stopReason: "end_turn" });
+  expect((await editor.end()).status).toBe(0);
+});
+
+test.each([
+  ["a message", ["hi"], "takes its prompts from stdin"],
+  ["a file", ["@f"], "takes its prompts from stdin"],
+  ["--summary", ["--summary", "s.json"], "--summary cannot be used with --mode acp"],
+])("%s is refused at once", async (_, args, words) => {
+  const { run } = await createBench([]);
+  const { status, stdout, stderr } = await run(["--mode", "acp", ...args]);
+  expect([status, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(words);
+});
+
 test("a cancellation of a session that is not open is passed over", async () => {
   const editor = await createEditor([chatReply({ text: "Done." })]);
   await editor.agent.notify("session/cancel", { sessionId: "abcd" });
@@ -263,11 +287,11 @@ test("commands and the level of thinking are offered", async () => {
 type Setup = Parameters<typeof createBench>[1];
 
 /** An editor that drives the built program, with a scripted provider behind it. */
-async function createEditor(script: readonly Script[], setup: Setup = {}) {
+async function createEditor(script: readonly Script[], setup: Setup = {}, args: readonly string[] = []) {
   const { server, workspace } = await createBench(script, setup);
 
   async function start() {
-    const child = spawn(process.execPath, [cliPath, "--mode", "acp", "--model", "fake/m"], {
+    const child = spawn(process.execPath, [cliPath, "--mode", "acp", "--model", "fake/m", ...args], {
       cwd: workspace.cwd,
       env: { PATH: process.env.PATH, HOME: workspace.home, BASE_CONTEXT_HOME: workspace.home },
       stdio: ["pipe", "pipe", "pipe"],
