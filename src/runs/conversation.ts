@@ -60,7 +60,10 @@ export type Conversation = {
   changed(): void;
   /** Resolves when nothing is at work. */
   idle(): Promise<void>;
-  /** What the exit status depends on: the session's outcome, and earlier sessions that could not be written. */
+  /**
+   * What the exit status depends on: the outcome of the last prompt, also when another session has taken the place of its
+   * one, and earlier sessions that could not be written.
+   */
   outcome(): RunOutcome;
   /** Ends the tools and closes the session. No work can be started any more. */
   close(): Promise<void>;
@@ -88,6 +91,8 @@ export const busyWith: Readonly<Record<WorkKind, string>> = {
 export function createConversation(options: ConversationOptions): Conversation {
   let current = options.opened;
   const lost: RunFailure[] = [];
+  /** What the last prompt came to, when the session that it was in has been replaced since. */
+  let earlier: RunOutcome | undefined;
   let isClosed = false;
   const hearers: (() => void)[] = [];
   let work: { kind: WorkKind; controller: AbortController; done: Promise<void> } | undefined;
@@ -105,6 +110,8 @@ export function createConversation(options: ConversationOptions): Conversation {
     });
     work = { kind, controller, done };
     if (options.isServed && (kind === "prompt" || kind === "command")) current.session.renew();
+    if (kind === "prompt") earlier = undefined;
+    if (kind === "command" && earlier !== undefined) earlier = { ...earlier, failures: [] };
     try {
       return await run(controller.signal);
     } finally {
@@ -140,6 +147,8 @@ export function createConversation(options: ConversationOptions): Conversation {
   function replace(open: () => Promise<OpenedSession>): Promise<void> {
     return start("switch", async () => {
       const next = await open();
+      const { failures, ...ended } = outcome();
+      earlier = { ...ended, failures: failures.filter(({ kind }) => kind !== "persistence") };
       lost.push(...current.session.outcome().failures.filter(({ kind }) => kind === "persistence"));
       try {
         await current.close();
@@ -150,6 +159,13 @@ export function createConversation(options: ConversationOptions): Conversation {
       current.begin();
       changed();
     });
+  }
+
+  function outcome(): RunOutcome {
+    const now = current.session.outcome();
+    const before = [...lost, ...(earlier?.failures ?? [])];
+    if (earlier === undefined && before.length === 0) return now;
+    return { ...(earlier ?? now), failures: [...before, ...now.failures] };
   }
 
   function changed(): void {
@@ -168,10 +184,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     async idle() {
       while (work !== undefined) await work.done;
     },
-    outcome() {
-      const outcome = current.session.outcome();
-      return lost.length === 0 ? outcome : { ...outcome, failures: [...lost, ...outcome.failures] };
-    },
+    outcome,
     close() {
       isClosed = true;
       return current.close();

@@ -338,6 +338,18 @@ describe("a program", () => {
     expect((await client.end()).status).toBe(1);
   });
 
+  const refusal = { status: 401, body: "{}", type: "application/json" };
+  test.each<[string, Script, string[], number]>([
+    ["that failed", refusal, [], 1],
+    ["whose gate passed", chatReply({ text: "Done." }), ["--autonomous-gate", "true"], 0],
+  ])("ends with the status of a prompt %s, also behind a new session", async (_, reply, args, status) => {
+    const { client } = await connect([reply], {}, args);
+    await client.ask({ type: "prompt", message: "hi" });
+    await client.line(({ type }) => type === "agent_end");
+    await client.ask({ type: "new_session" });
+    expect((await client.end()).status).toBe(status);
+  });
+
   test("takes a message literally that has a space in front of its slash", async () => {
     const { client, server } = await connect([chatReply({ text: "A path." })]);
     expect(await client.ask({ type: "prompt", message: " /nope" })).toEqual({ queued: false });
