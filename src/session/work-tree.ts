@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { relative, resolve } from "node:path";
 import { type FileScan, fingerprint, type OwnFiles, scanFolder } from "./work-tree-files.ts";
-import { type GitState, readGitState } from "./work-tree-git.ts";
+import { type GitState, readGitState, submodulePrint } from "./work-tree-git.ts";
 
 /** Runs git and gives what it wrote on stdout; undefined when it is not there or its status is not 0. Never throws. */
 export type RunGit = (args: readonly string[], cwd: string) => Promise<string | undefined>;
@@ -43,6 +43,8 @@ export async function readWorkTree(sources: WorkTreeSources): Promise<WorkTree |
   const files = new Map<string, string>();
   for (const path of git.changes.keys()) {
     for (const [name, print] of prints(root, path, own)) files.set(name, print);
+    const submodule = submodulePrint(path, git);
+    if (submodule !== undefined) files.set(path, submodule);
   }
   return { root, git, files, ignored: ignoredPrint(root, git, own) };
 }

@@ -146,6 +146,60 @@ describe("in a git repository", () => {
   });
 });
 
+describe("in a repository with a submodule", () => {
+  function gitIn(path: string, ...args: string[]): void {
+    git("-C", path, ...args);
+  }
+
+  beforeEach(() => {
+    for (const path of [".", "part"]) {
+      git("init", "-q", path);
+      write(`${path}/file`, "a\n");
+      gitIn(path, "add", "file");
+      gitIn(path, "commit", "-qm", "start");
+    }
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", "./part", "part");
+    git("commit", "-qm", "part");
+  });
+
+  test.each<Change>([
+    ["a file", () => write("part/file", "b\n")],
+    ["another content of the same length of what differs", () => write("part/dirty", "c\n")],
+    ["a new file", () => write("part/new", "")],
+    [
+      "a commit",
+      () => {
+        gitIn("part", "add", ".");
+        gitIn("part", "commit", "-qm", "more");
+      },
+    ],
+  ])("%s of the submodule is a change", async (_, change) => {
+    write("part/dirty", "b\n");
+    const before = await digest();
+    change();
+    expect(await digest()).not.toBe(before);
+  });
+
+  test("its files are named, and itself when it is at another commit", async () => {
+    const before = await readWorkTree(sources());
+    write("part/file", "b\n");
+    write("part/new", "");
+    const changed = await readWorkTree(sources());
+    gitIn("part", "commit", "-qam", "more");
+    const committed = await readWorkTree(sources());
+    if (!(before && changed && committed)) throw new Error("the work tree could not be told");
+    expect(await changedFiles(before, changed, sources())).toEqual(["part/file", "part/new"]);
+    expect(await changedFiles(before, committed, sources())).toEqual(["part", "part/new"]);
+  });
+
+  test("one without its repository leads no look astray", async () => {
+    rmSync(join(folder, "part"), { recursive: true });
+    mkdirSync(join(folder, "part"));
+    write("part/file", "b\n");
+    expect(await digest()).toBe(await digest());
+  });
+});
+
 describe("in a plain folder", () => {
   beforeEach(() => {
     fill();
@@ -210,5 +264,6 @@ test("a status of git is read whole", () => {
       ["new file", "?"],
     ]),
     ignored: ["node_modules/"],
+    submodules: new Map(),
   });
 });
