@@ -84,13 +84,17 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
   };
 }
 
+/** A timer of Node that is told to wait longer than this does not wait at all. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /** The wait before attempt 1, 2, 3 ... in milliseconds; undefined when there is to be no such attempt. */
 export function retryDelayMs(
   error: ProviderError,
   attempt: number,
   deps: Pick<RetryDeps, "settings" | "random">,
 ): number | undefined {
-  const { enabled, maxRetries, baseDelayMs, maxDelayMs } = deps.settings;
+  const { enabled, maxRetries, baseDelayMs } = deps.settings;
+  const maxDelayMs = Math.min(deps.settings.maxDelayMs, longestTimerMs);
   if (!enabled || !error.transient || attempt > maxRetries) return undefined;
   if (error.retryAfterMs !== undefined)
     return error.retryAfterMs > maxDelayMs ? undefined : error.retryAfterMs;

@@ -42,6 +42,13 @@ test.each([
   expect(retryDelayMs(error, 1, deps)).toBe(delayMs);
 });
 
+test("no wait is longer than a timer can be, whatever the settings say", () => {
+  const { deps } = setUp({ baseDelayMs: Number.MAX_SAFE_INTEGER, maxDelayMs: Number.MAX_SAFE_INTEGER });
+  expect(retryDelayMs(overloaded, 1, deps)).toBe(2 ** 31 - 1);
+  const inMonths = new ProviderError("rate_limit", "later", { retryAfterMs: 2 ** 31 });
+  expect(retryDelayMs(inMonths, 1, deps)).toBeUndefined();
+});
+
 test("a failure that stays is not tried again, and tells nothing", async () => {
   const { events, series } = setUp();
   expect(await series.next(new ProviderError("auth", "bad key"), new AbortController().signal)).toBe(false);
