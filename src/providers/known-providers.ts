@@ -106,7 +106,7 @@ function withoutName({
 /** `models.json` comes before the environment: an address there and the key beside it belong together. */
 function baseUrlOf(custom: CustomProvider, endpoint: Endpoint | undefined, env: Env): string {
   const fromEnv = endpoint?.baseUrlEnv === undefined ? undefined : env[endpoint.baseUrlEnv]?.trim();
-  const baseUrl = custom.baseUrl ?? (fromEnv || endpoint?.baseUrl) ?? "";
+  const baseUrl = custom.baseUrl?.trim() ?? (fromEnv || endpoint?.baseUrl) ?? "";
   return baseUrl.replace(/\/+$/, "");
 }
 

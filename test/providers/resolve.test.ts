@@ -493,6 +493,14 @@ describe("the model", () => {
     expect(chosen.model.baseUrl).toBe("http://127.0.0.1:9/v1");
   });
 
+  test("takes its address from models.json without the blanks around it", async () => {
+    const { chosen } = await choose({
+      request: { model: "box/any" },
+      providers: { box: { baseUrl: " http://127.0.0.1:9/v1/ \n" } },
+    });
+    expect(chosen.model.baseUrl).toBe("http://127.0.0.1:9/v1");
+  });
+
   test.each([
     [{ thinking: "high" as const }, ["openai/gpt-5.5-mini does not reason: thinking level high is ignored"]],
     [{ thinking: "off" as const }, []],
