@@ -1,6 +1,7 @@
 import type { JsonObject } from "../contract/json.ts";
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { keepTools } from "./kept.ts";
+import { isAnswerSchema } from "./openai-answer-schema.ts";
 import { toMessages } from "./openai-completions-messages.ts";
 import { toThinkingParams } from "./openai-completions-thinking.ts";
 import { outputLimit } from "./output-limit.ts";
@@ -23,7 +24,7 @@ export function toParams(request: ProviderRequest): JsonObject {
       tools: keepTools(model, tools, () => tools.map((tool) => toTool(tool, model))),
     }),
     ...toThinkingParams(model, request.thinkingLevel),
-    ...(outputSchema !== undefined && takesSchema(request) && toResponseFormat(outputSchema)),
+    ...(outputSchema !== undefined && takesSchema(request, outputSchema) && toResponseFormat(outputSchema)),
   };
 }
 
@@ -31,8 +32,8 @@ export function toParams(request: ProviderRequest): JsonObject {
 const schemaBesideTools: ReadonlySet<string> = new Set(["openai", "openrouter", "xai"]);
 const noSchema: ReadonlySet<string> = new Set(["deepseek", "zai", "moonshotai"]);
 
-function takesSchema({ model, tools }: ProviderRequest): boolean {
-  if (noSchema.has(model.provider)) return false;
+function takesSchema({ model, tools }: ProviderRequest, schema: JsonObject): boolean {
+  if (noSchema.has(model.provider) || !isAnswerSchema(schema)) return false;
   return tools.length === 0 || schemaBesideTools.has(model.provider);
 }
 

@@ -11,6 +11,7 @@ import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
 import { keepMessages, keepTools } from "./kept.ts";
+import { isAnswerSchema, isStrict } from "./openai-answer-schema.ts";
 import { toReasoning } from "./openai-responses-reasoning.ts";
 import { outputLimit } from "./output-limit.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
@@ -25,6 +26,7 @@ const minOutputTokens = 16;
  */
 export function toParams(request: ProviderRequest): JsonObject {
   const { model, systemPrompt } = request;
+  const text = toFormat(request.outputSchema);
   const sendsLimit = request.maxTokens !== undefined || model.compat.sendsMaxTokens;
   const maxTokens = sendsLimit ? outputLimit(request) : undefined;
   const role = model.reasoning && model.compat.supportsDeveloperRole === true ? "developer" : "system";
@@ -33,7 +35,7 @@ export function toParams(request: ProviderRequest): JsonObject {
     ...toSharedParams(request),
     input: [...system, ...toInput(request.messages, model)],
     ...(maxTokens !== undefined && { max_output_tokens: Math.max(minOutputTokens, maxTokens) }),
-    ...(request.outputSchema !== undefined && { text: { format: toFormat(request.outputSchema) } }),
+    ...(text.format !== undefined && { text }),
   };
 }
 
@@ -48,7 +50,7 @@ export function toCodexParams(request: ProviderRequest): JsonObject {
     input: toInput(request.messages, request.model),
     tool_choice: "auto",
     parallel_tool_calls: true,
-    text: { verbosity: "medium", ...(outputSchema !== undefined && { format: toFormat(outputSchema) }) },
+    text: { verbosity: "medium", ...toFormat(outputSchema) },
   };
 }
 
@@ -73,20 +75,9 @@ function toTool({ name, description, parameters }: ToolSchema, model: Model): Js
   return { type: "function", name, description, parameters, ...strict };
 }
 
-function toFormat(schema: JsonObject): JsonObject {
-  return { type: "json_schema", name: "answer", schema, strict: isStrict(schema) };
-}
-
-/** Whether every object of a schema lists all its properties as required and allows no others. */
-function isStrict(schema: JsonValue): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrict);
-  if (!isJsonObject(schema)) return true;
-  if (isJsonObject(schema.properties) || schema.type === "object") {
-    const required = Array.isArray(schema.required) ? schema.required : [];
-    const names = Object.keys(isJsonObject(schema.properties) ? schema.properties : {});
-    if (schema.additionalProperties !== false || names.some((name) => !required.includes(name))) return false;
-  }
-  return Object.values(schema).every(isStrict);
+function toFormat(schema: JsonObject | undefined): { format?: JsonObject } {
+  if (schema === undefined || !isAnswerSchema(schema)) return {};
+  return { format: { type: "json_schema", name: "answer", schema, strict: isStrict(schema) } };
 }
 
 function toInput(messages: readonly ModelMessage[], model: Model): JsonObject[] {

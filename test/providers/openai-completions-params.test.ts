@@ -91,6 +91,7 @@ describe("the body of a request", () => {
       { outputSchema: schema, tools: [tool] },
       { tools: [{ type: "function", function: tool }] },
     ],
+    ["no schema that is none of an object", { outputSchema: { type: "array" } }, {}],
     ["no schema where it is not known", { outputSchema: schema, model: model({ provider: "deepseek" }) }, {}],
   ];
   it.each(cases)("has %s", (_, changes, expected) => {

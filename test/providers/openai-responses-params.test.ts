@@ -191,7 +191,16 @@ describe("the body of a Responses request", () => {
     ],
     [{ type: "object", properties: { a: { type: "string" } }, required: ["a"] }, false],
     [{ type: "object", properties: { a: { type: "string" } }, additionalProperties: false }, false],
-    [{ type: "array", items: { type: "object", properties: {} } }, false],
+    [
+      {
+        type: "object",
+        properties: { a: { type: "array", uniqueItems: true, items: { type: "string" } } },
+        required: ["a"],
+        additionalProperties: false,
+      },
+      false,
+    ],
+    [{ type: "object", properties: {}, additionalProperties: false, anyOf: [{ title: "a" }] }, false],
   ])("the schema of the answer %j is strict: %s", (schema, strict) => {
     const format = { type: "json_schema", name: "answer", schema, strict };
     expect(toParams(testRequest(model, { outputSchema: schema })).text).toEqual({ format });
@@ -200,6 +209,14 @@ describe("the body of a Responses request", () => {
       format,
     });
   });
+
+  test.each([{ type: "array", items: {} }, { type: "integer" }, {}, { anyOf: [{ type: "object" }] }])(
+    "a schema of an answer that need be no object is not sent: %j",
+    (outputSchema) => {
+      expect(toParams(testRequest(model, { outputSchema }))).not.toHaveProperty("text");
+      expect(toCodexParams(testRequest(model, { outputSchema })).text).toEqual({ verbosity: "medium" });
+    },
+  );
 
   test("the model's own bound is sent where each request has to state it", () => {
     const bound = { ...model, maxTokens: 5_000, compat: { ...model.compat, sendsMaxTokens: true } };
