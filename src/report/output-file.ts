@@ -39,6 +39,11 @@ export async function writeOutputFile(file: string, text: string, cwd: string): 
   }
 }
 
+/** Where a file is that an option names, and what is there. Throws when that cannot be told. */
+export function locate(file: string, cwd: string): { target: string; stats: Stats | undefined } {
+  return follow(resolve(cwd, file));
+}
+
 /** What a path comes to behind its symbolic links, the last of which may point to nothing yet. */
 function follow(path: string): { target: string; stats: Stats | undefined } {
   const stats = statSync(path, { throwIfNoEntry: false });

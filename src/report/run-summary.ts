@@ -38,6 +38,9 @@ export function createRunSummary(host: Host, { redaction }: Console): RunSummary
     },
     async write(outcome) {
       if (path === undefined) return [];
+      // Nothing is on stdout then.
+      if (outcome.refused !== undefined && (await import("./output-files.ts")).isStream(path, host))
+        return [];
       const { createSummaryFile } = await import("./summary-file.ts");
       file ??= createSummaryFile({ path, cwd: host.cwd, startedAt });
       const failure = await file.write(outcome, redaction.redact);

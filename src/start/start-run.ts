@@ -12,7 +12,7 @@ import type { Invocation } from "../flags/flags.ts";
 import type { Flags } from "../flags/options.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
-import { checkOutputFile } from "../report/output-file.ts";
+import { checkOutputFiles } from "../report/output-files.ts";
 import { type Conversation, createConversation, type RunPrompt } from "../runs/conversation.ts";
 import type { Registration } from "../runs/registration.ts";
 import type { RpcService } from "../runs/rpc.ts";
@@ -69,7 +69,7 @@ export async function startRun(
   const { flags } = invocation;
   const warn = (line: string) => console.stderr.diagnostic(line);
   const home = homeFolder(host.env);
-  for (const [option, file] of outputFiles(flags)) checkOutputFile(option, file, host.cwd);
+  checkOutputFiles(flags, host);
   const schema =
     flags.outputSchema === undefined
       ? undefined
@@ -140,16 +140,6 @@ export async function startRun(
     for (const step of undo) await step();
     throw error;
   }
-}
-
-/** The files that the user gets, with the options that name them. */
-function outputFiles({ outputLastMessage, summary }: Flags): [option: string, file: string][] {
-  return [
-    ...(outputLastMessage === undefined
-      ? []
-      : [["--output-last-message", outputLastMessage] as [string, string]]),
-    ...(summary === undefined ? [] : [["--summary", summary] as [string, string]]),
-  ];
 }
 
 /** Whether prompts come from a client on stdin. */
