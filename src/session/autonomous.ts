@@ -2,8 +2,10 @@ import type { CustomMessage, UserMessage } from "../contract/messages.ts";
 import type { RunOutcome } from "../contract/outcome.ts";
 import type { AgentSession, PromptEnd } from "./agent-session.ts";
 import { type JudgeDeps, judgeAnswer, type NextStep, type Work } from "./autonomous-judge.ts";
+import type { CompactionOutcome } from "./compaction.ts";
 import { gateWords } from "./gates-report.ts";
 import { mayGoOn } from "./session-record.ts";
+import type { SessionCommand } from "./slash-commands.ts";
 
 export type AutonomousDeps = Omit<JudgeDeps, "outcome"> & {
   /** Whether the prompt that begins is the run's last: its answer is the run's. */
@@ -37,8 +39,7 @@ export function withAutonomy(session: AgentSession, deps: AutonomousDeps): Agent
   async function prompt(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean> {
     limits.start();
     // What earlier prompts came to stands; of this one there is nothing to judge.
-    if (hasPrompted && limits.reached() !== undefined)
-      return session.prompt(message, signal, async (end) => tellLimit(end));
+    if (hasPrompted && limits.reached() !== undefined) return stopAtLimit(message, signal);
     hasPrompted = true;
     expectGates();
     const work: Work = { isLast: deps.isLast(), continuations: 0, misses: 0 };
@@ -59,6 +60,22 @@ export function withAutonomy(session: AgentSession, deps: AutonomousDeps): Agent
       tellLimit(end);
     });
     return toPrompt(step);
+  }
+
+  /** Nothing is said where a limit is reached but that it is. */
+  function stopAtLimit(message: UserMessage | CustomMessage, signal: AbortSignal): Promise<boolean> {
+    return session.prompt(message, signal, async (end) => tellLimit(end));
+  }
+
+  /** A summary of the conversation is a request, too. */
+  function command(asked: SessionCommand, signal: AbortSignal): Promise<boolean> {
+    if (asked.name !== "compact" || limits.reached() === undefined) return session.command(asked, signal);
+    return stopAtLimit({ role: "user", content: "/compact", timestamp: now() }, signal);
+  }
+
+  async function compact(...args: Parameters<AgentSession["compact"]>): Promise<CompactionOutcome> {
+    const limit = limits.reached();
+    return limit === undefined ? session.compact(...args) : { kind: "failed", message: limit.message };
   }
 
   function tellLimit({ tell }: PromptEnd): void {
@@ -90,7 +107,7 @@ export function withAutonomy(session: AgentSession, deps: AutonomousDeps): Agent
     };
   }
 
-  return { ...session, prompt };
+  return { ...session, prompt, command, compact };
 }
 
 function isWell(outcome: RunOutcome): boolean {

@@ -226,3 +226,26 @@ test("a summary of the conversation counts", async () => {
   // Nothing is asked once the summary has used it up.
   expect(JSON.stringify(server.json(-1).tools ?? "none")).toBe('"none"');
 });
+
+test("at a limit /compact makes no request either, nor does a client's compact", async () => {
+  const { run, server, workspace } = await createBench([says("word ".repeat(20_000))], { model: dear });
+  workspace.homeFile("settings.json", { compaction: { keepRecentTokens: 100 } });
+  const { status, stderr, lines } = await run(["--mode", "json", "--max-cost", "5", "one", "/compact"]);
+  expect([status, server.requests.length]).toEqual([4, 1]);
+  expect(stderr).toContain("stopped: the limit of $5 (--max-cost)");
+  expect(ownMessages(lines)).toEqual([{ customType: "limit", name: "cost" }]);
+  const rpc = await run(["--mode", "rpc", "--max-cost", "5"], {
+    stdin: "open",
+    unchecked: true,
+    onStart: (child) => child.stdin?.write('{"type":"prompt","message":"two"}\n'),
+    onStdout(soFar, child) {
+      if (soFar.includes('"agent_end"') && !child.stdin?.writableEnded)
+        child.stdin?.end('{"type":"compact"}\n');
+    },
+  });
+  expect(rpc.lines.find(({ command }) => command === "compact")).toMatchObject({
+    success: false,
+    error: expect.stringContaining("the limit of $5 (--max-cost)"),
+  });
+  expect(server.requests.length).toBe(2);
+});
