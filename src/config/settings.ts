@@ -65,12 +65,20 @@ export function loadSettings(sources: SettingsSources): Settings {
 type Layer = { readonly [Key in keyof Settings]: Settings[Key] | Partial<Settings[Key]> };
 
 function toLayer(content: SettingsContent, home: string, env: Env): Partial<Layer> {
-  const { sessionDir, autonomous, ...rest } = content;
+  const { sessionDir, shell, autonomous, ...rest } = content;
   return {
     ...rest,
+    ...(shell === undefined ? {} : { shell: withShellPath(shell, env) }),
     ...(sessionDir === undefined ? {} : { sessionDir: resolve(home, expandTilde(sessionDir, env)) }),
     ...(autonomous === undefined ? {} : { autonomous: withGateList(autonomous) }),
   };
+}
+
+function withShellPath(
+  { path, ...rest }: NonNullable<SettingsContent["shell"]>,
+  env: Env,
+): NonNullable<SettingsContent["shell"]> {
+  return path === undefined ? rest : { ...rest, path: expandTilde(path, env) };
 }
 
 function withGateList({ gate, ...rest }: NonNullable<SettingsContent["autonomous"]>) {

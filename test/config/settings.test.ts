@@ -69,6 +69,11 @@ describe("loadSettings", () => {
     expect(warnings).toEqual([]);
   });
 
+  test("takes ~ for the user's home folder in the path of the shell", async () => {
+    await writeFile(globalFile(), '{"shell": {"path": "~/bin/sh", "commandPrefix": "set -e"}}');
+    expect((await load()).shell).toEqual({ path: join(root, "bin/sh"), commandPrefix: "set -e" });
+  });
+
   test("takes one gate or several", async () => {
     await writeFile(globalFile(), '{"autonomous": {"gate": "npm test", "maxTurns": 5}}');
     expect((await load()).autonomous).toEqual({ enabled: false, gate: ["npm test"], maxTurns: 5 });
