@@ -4,6 +4,7 @@ import { type Check, doctorCommand } from "../commands/doctor.ts";
 import { loadModelsFile } from "../config/models.ts";
 import { type HomePaths, homeFolder, homePaths } from "../config/paths.ts";
 import { loadSettings } from "../config/settings.ts";
+import type { Settings } from "../contract/config.ts";
 import { defaultFlags } from "../flags/options.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
@@ -14,15 +15,26 @@ import { sessionFolder } from "./session-folder.ts";
 /** Looks at all that a run in this directory would use, makes no request and leaves nothing behind; gives the exit status. */
 export function runDoctorCommand({ json }: { json: boolean }, host: Host, console: Console): Promise<number> {
   const home = homeFolder(host.env);
-  const checks = [...configuration(home, homePaths(home), host, console), ...tools(host)];
+  const settings: ReadSettings = (hear) => loadSettings({ home, cwd: host.cwd, env: host.env, warn: hear });
+  const checks = [
+    ...configuration(home, homePaths(home), settings, host, console),
+    ...tools(() => settings(() => undefined).shell.path, host),
+  ];
   const write = (text: string) => console.stdout.write(console.redaction.redact(text));
   return doctorCommand(checks, { json }, write);
 }
 
-function configuration(home: string, paths: HomePaths, host: Host, console: Console): Check[] {
+/** Reads the settings of a run here; lines about what is ignored go to `hear`. */
+type ReadSettings = (hear: (line: string) => void) => Settings;
+
+function configuration(
+  home: string,
+  paths: HomePaths,
+  settings: ReadSettings,
+  host: Host,
+  console: Console,
+): Check[] {
   const warn = console.stderr.diagnostic;
-  const settings = (hear: (line: string) => void) =>
-    loadSettings({ home, cwd: host.cwd, env: host.env, warn: hear });
   const ignore = () => undefined;
   return [
     { name: "program", isNeeded: true, look: describeProgram },
@@ -66,8 +78,22 @@ function configuration(home: string, paths: HomePaths, host: Host, console: Cons
   ];
 }
 
-function tools({ env }: Host): Check[] {
+function tools(shellPath: () => string | undefined, { env }: Host): Check[] {
   return [
+    {
+      name: "shell",
+      isNeeded: false,
+      async look() {
+        const [{ findProgram }, { defaultShell }] = await Promise.all([
+          import("../tools/find-python.ts"),
+          import("../tools/shell.ts"),
+        ]);
+        const shell = shellPath() ?? defaultShell();
+        const program = findProgram(shell, env);
+        if (program !== undefined) return program;
+        throw new Error(`${shell} is not a program that can be run: commands and gates need it (shell.path)`);
+      },
+    },
     {
       name: "search",
       isNeeded: false,

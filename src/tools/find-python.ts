@@ -10,7 +10,7 @@ export type FoundPython =
 export function findPython(env: Readonly<Record<string, string | undefined>>): FoundPython {
   const chosen = env.BASE_CONTEXT_PYTHON;
   if (chosen) {
-    const path = locate(chosen, env);
+    const path = findProgram(chosen, env);
     if (path !== undefined) return { found: true, path };
     return {
       found: false,
@@ -18,7 +18,7 @@ export function findPython(env: Readonly<Record<string, string | undefined>>): F
     };
   }
   for (const name of ["python3", "python"]) {
-    const path = locate(name, env);
+    const path = findProgram(name, env);
     if (path !== undefined) return { found: true, path };
   }
   return {
@@ -27,7 +27,11 @@ export function findPython(env: Readonly<Record<string, string | undefined>>): F
   };
 }
 
-function locate(program: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
+/** The file that a program's name leads to: a path as it stands, anything else on the PATH; undefined when there is none. */
+export function findProgram(
+  program: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   if (/[\\/]/.test(program)) return isProgram(resolve(program)) ? resolve(program) : undefined;
   const endings = process.platform === "win32" ? [".exe", ".bat", ""] : [""];
   for (const folder of (env.PATH ?? env.Path ?? "").split(delimiter)) {

@@ -274,7 +274,7 @@ function toProgram(options: CommandOptions): Program {
 let foundShell: string | undefined;
 
 /** The shell that commands run in where the settings name none. */
-function defaultShell(): string {
+export function defaultShell(): string {
   foundShell ??= existsSync("/bin/bash") ? "/bin/bash" : process.platform === "win32" ? "bash" : "/bin/sh";
   return foundShell;
 }

@@ -43,3 +43,15 @@ test("a provider with a mistake is a warning, since the others can be asked", as
   const text = expect.stringMatching(/providers\.broken\.baseUrl/);
   expect(JSON.parse(stdout)).toContainEqual({ check: "providers", state: "warning", text });
 });
+
+test("a shell that cannot be run is a warning, since a run may need none", async () => {
+  const { runBare, workspace } = await bench();
+  workspace.homeFile("settings.json", { defaultModel: "fake/m", shell: { path: "~/no/such/shell" } });
+  const { status, stdout } = await runBare(["doctor", "--json"]);
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toContainEqual({
+    check: "shell",
+    state: "warning",
+    text: expect.stringContaining(`${workspace.home}/no/such/shell is not a program that can be run`),
+  });
+});
