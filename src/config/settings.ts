@@ -37,28 +37,34 @@ export const defaultSettings: Settings = {
  * for a file that cannot be read, an unknown key or a value that is not allowed.
  */
 export function loadSettings(sources: SettingsSources): Settings {
-  const { home, cwd, env } = sources;
-  const global = readJsonFile(homePaths(home).settings);
+  const { home, cwd } = sources;
+  const settings = loadUserSettings(sources);
   const project = isHome(home, cwd) ? undefined : readJsonFile(join(cwd, projectFolder, "settings.json"));
   warnOfProjectModels(sources);
-  if (!global && !project) return defaultSettings;
-  const validate = (file: JsonFile, content: JsonValue): Partial<Layer> => {
-    const checked = check(settingsSchema, content);
-    if (checked.ok) return toLayer(checked.value, home, env);
-    throw new StartupError(file.problem(checked.problem.path, checked.problem.what));
-  };
-  let settings = defaultSettings;
-  if (global) settings = overlay(settings, validate(global, global.content));
-  if (project) {
-    const { content, ignored } = trustedPart(project.content, (key) =>
-      Object.hasOwn(settingsSchema.fields ?? {}, key),
-    );
-    for (const path of ignored) {
-      sources.warn(`${project.path}: ${formatPath(path)} is ignored: only your own settings may set it`);
-    }
-    settings = overlay(settings, validate(project, content));
+  if (!project) return settings;
+  const { content, ignored } = trustedPart(project.content, (key) =>
+    Object.hasOwn(settingsSchema.fields ?? {}, key),
+  );
+  for (const path of ignored) {
+    sources.warn(`${project.path}: ${formatPath(path)} is ignored: only your own settings may set it`);
   }
-  return settings;
+  return overlay(settings, toValidLayer(project, content, sources));
+}
+
+/** The settings of the user alone, for what no project has a say in. Throws a StartupError as `loadSettings` does. */
+export function loadUserSettings(sources: Pick<SettingsSources, "home" | "env">): Settings {
+  const file = readJsonFile(homePaths(sources.home).settings);
+  return file ? overlay(defaultSettings, toValidLayer(file, file.content, sources)) : defaultSettings;
+}
+
+function toValidLayer(
+  file: JsonFile,
+  content: JsonValue,
+  { home, env }: Pick<SettingsSources, "home" | "env">,
+): Partial<Layer> {
+  const checked = check(settingsSchema, content);
+  if (checked.ok) return toLayer(checked.value, home, env);
+  throw new StartupError(file.problem(checked.problem.path, checked.problem.what));
 }
 
 /** One file's settings: of every group, what it sets. */

@@ -61,7 +61,7 @@ function configuration(
     {
       name: "sessions",
       isNeeded: true,
-      look: () => usableFolder(sessionFolder(host, undefined, ignore), "--session-dir names another"),
+      look: () => usableFolder(sessionFolder(host, undefined), "--session-dir names another"),
     },
     {
       name: "model",

@@ -14,7 +14,7 @@ export async function runLifecycleCommand(
   const warn = console.stderr.diagnostic;
   const { signal } = host;
   const { runs } = homePaths(homeFolder(host.env));
-  const sessions = (chosen?: string) => sessionFolder(host, chosen, warn);
+  const sessions = (chosen?: string) => sessionFolder(host, chosen);
   const places = { runs, sessions: () => sessions(), signal };
   switch (invocation.name) {
     case "list": {

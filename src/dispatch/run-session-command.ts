@@ -13,7 +13,7 @@ export async function runSessionCommand(
 ): Promise<number> {
   const warn = stderr.diagnostic;
   const { id } = invocation;
-  const folder = sessionFolder(host, invocation.sessionDir, warn);
+  const folder = sessionFolder(host, invocation.sessionDir);
   switch (invocation.name) {
     case "show": {
       const { showSession } = await import("../commands/show.ts");

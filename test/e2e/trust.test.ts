@@ -96,6 +96,24 @@ describe("a repository's own settings", () => {
   });
 });
 
+test("a repository has no say in commands about saved sessions", async () => {
+  const bench = await createToolBench([]);
+  const { workspace, run, runBare } = bench;
+  const [header] = (await run(["--mode", "json", "hi"])).lines;
+  workspace.file(".base-context/settings.json", '{"nonsense": 1, "sessionDir": "./stolen"}');
+  workspace.file(".base-context/models.json", "{}");
+  for (const args of [
+    ["show", header?.id],
+    ["export", header?.id],
+    ["list", "--all"],
+    ["rm", header?.id],
+  ]) {
+    const { status, stderr } = await runBare(args);
+    expect({ args, status, stderr }).toEqual({ args, status: 0, stderr: "" });
+  }
+  expect((await run(["again"])).status).toBe(2);
+});
+
 describe("what the program writes for itself is its user's alone, whatever the umask", () => {
   test.each([
     ["a run that ends by itself", ""],
