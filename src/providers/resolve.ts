@@ -24,6 +24,8 @@ export type ModelRequest = {
   /** `id` or `provider/id`, either with `:level`. */
   readonly model?: string;
   readonly apiKey?: string;
+  /** The provider whose key that is; no other gets to see it. Without a name it is the key of whichever is chosen. */
+  readonly apiKeyFor?: string;
   readonly thinking?: ThinkingLevel;
   readonly saved?: SavedChoice;
   /** No provider is asked for its models. */
@@ -104,7 +106,7 @@ function createSearch(
   const usable = new Map<KnownProvider, Promise<boolean>>();
   const isUsable: ModelSearch["isUsable"] = (provider, { isNamed }) => {
     if (request.replay === true) return Promise.resolve(provider.problem === undefined);
-    const { apiKey, ...rest } = toCredentialSources(request, sources);
+    const { apiKey, ...rest } = toCredentialSources(provider, request, sources);
     // A key is not taken for the subscription's token unless that is what was asked for.
     const isForIt = isNamed || provider.name !== "openai-codex";
     if (apiKey !== undefined && isForIt) return Promise.resolve(provider.problem === undefined);
@@ -225,11 +227,15 @@ function credentialsFor(
   sources: ModelSources,
 ): Promise<Credentials> {
   if (request.replay === true) return Promise.resolve({});
-  return findCredentials(provider, toCredentialSources(request, sources));
+  return findCredentials(provider, toCredentialSources(provider, request, sources));
 }
 
-function toCredentialSources({ apiKey }: ModelRequest, { env, runCommand }: ModelSources): CredentialSources {
-  return { env, runCommand, ...(apiKey === undefined ? {} : { apiKey }) };
+function toCredentialSources(
+  { name }: KnownProvider,
+  { apiKey, apiKeyFor = name }: ModelRequest,
+  { env, runCommand }: ModelSources,
+): CredentialSources {
+  return { env, runCommand, ...(apiKey === undefined || apiKeyFor !== name ? {} : { apiKey }) };
 }
 
 /** The level that the command line or the session asks for; the command line's is explicit. */

@@ -69,7 +69,9 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
     credentialEnv: chosen.credentialEnv,
     another: async (model) => {
       const { provider: _, ...rest } = flags;
-      const other = await choose({ ...options, flags: { ...rest, model }, saved: undefined }, fetchToUse);
+      const asked = { ...options, flags: { ...rest, model }, saved: undefined };
+      // The key on the command line is that of the provider that the run began with.
+      const other = await choose(asked, fetchToUse, chosen.model.provider);
       return withProvider(other, fetchToUse, settings);
     },
     close: async () => recorder?.close(),
@@ -92,11 +94,16 @@ function recorded(model: Model, { thinking = "off" }: Flags): ChosenModel {
   return { model, credentials: {}, thinkingLevel: thinking, secrets: [], credentialEnv: credentialEnvNames };
 }
 
-async function choose({ flags, host, home, settings, saved, warn }: PickModelOptions, fetch: ProviderFetch) {
+async function choose(
+  { flags, host, home, settings, saved, warn }: PickModelOptions,
+  fetch: ProviderFetch,
+  apiKeyFor?: string,
+) {
   const request: ModelRequest = {
     ...(flags.provider === undefined ? {} : { provider: flags.provider }),
     ...(flags.model === undefined ? {} : { model: flags.model }),
     ...(flags.apiKey === undefined ? {} : { apiKey: flags.apiKey }),
+    ...(apiKeyFor === undefined ? {} : { apiKeyFor }),
     ...(flags.thinking === undefined ? {} : { thinking: flags.thinking }),
     ...(saved === undefined ? {} : { saved }),
     offline: flags.offline || flags.replay !== undefined,

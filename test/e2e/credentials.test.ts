@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { toToken } from "../providers/openai-codex-tokens.ts";
 import { anyScript } from "../support/any-wire.ts";
-import type { ProviderServer } from "../support/provider-server.ts";
+import { type ProviderServer, startProvider } from "../support/provider-server.ts";
 import { createBench } from "../support/with-provider.ts";
 
 const done = anyScript([{ text: "done" }]);
@@ -37,6 +37,26 @@ describe("where a key comes from", () => {
     const { run, server } = await createBench(done, { provider });
     expect(await run([...args, "hi"], { env })).toMatchObject({ status: 0, stderr: "" });
     expect(sent(server, ["authorization"])).toEqual({ authorization });
+  });
+
+  test("--api-key is the key of the provider that the run began with, and no other gets it", async () => {
+    const { run, server, workspace } = await createBench(done);
+    const others = await Promise.all([startProvider(done), startProvider(done)]);
+    const [own, none] = others.map(({ url }) => ({ baseUrl: `${url}/v1`, models: [{ id: "o" }] }));
+    const { providers } = JSON.parse(readFileSync(join(workspace.home, "models.json"), "utf8"));
+    workspace.homeFile("models.json", {
+      providers: { ...providers, own: { ...own, apiKey: "key-of-own" }, none },
+    });
+    const prompts = ["hi", "/model own/o", "hi", "/model none/o", "hi", "/model fake/m", "hi"];
+    expect(await run(["--api-key", "flag-key", ...prompts])).toMatchObject({ status: 0, stderr: "" });
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer flag-key",
+      "Bearer flag-key",
+    ]);
+    expect(others.map((each) => each.requests.map(({ headers }) => headers.authorization))).toEqual([
+      ["Bearer key-of-own"],
+      [undefined],
+    ]);
   });
 
   test("a command is run once, however many requests there are", async () => {
