@@ -1,3 +1,4 @@
+import { fstatSync, type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { exportToFile, toSource } from "../commands/export.ts";
 import { openExportFile } from "../commands/export-file.ts";
@@ -28,6 +29,8 @@ export async function exportTo(
   const format = formatOfFile(path);
   if (format === undefined)
     throw new StartupError(`${path} has to end in one of ${[...exportEndings.keys()].join(", ")}`);
+  if (isOwnOutput(path))
+    throw new StartupError(`${path} is where this run's own output goes: choose another name`);
   const write = (source: ExportSource) =>
     exportToFile(source, { format, signal }, openExportFile(path, store.path));
   const problem = await (store.path === undefined
@@ -36,4 +39,22 @@ export async function exportTo(
   if (problem !== undefined) throw new PersistenceError(`cannot write ${path}: ${problem}`);
   if (signal.aborted) throw new Error("aborted");
   return path;
+}
+
+/** An export under the name of the file that stdout or stderr goes to would take the place of all that was said. */
+function isOwnOutput(path: string): boolean {
+  const file = statsOf(() => statSync(path));
+  if (file?.isFile() !== true) return false;
+  return [1, 2].some((descriptor) => {
+    const own = statsOf(() => fstatSync(descriptor));
+    return own?.dev === file.dev && own.ino === file.ino;
+  });
+}
+
+function statsOf(look: () => Stats): Stats | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
 }

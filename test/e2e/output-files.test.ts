@@ -45,3 +45,15 @@ test("devices may be named as often as one likes", async () => {
   );
   expect({ stdout, stderr }).toEqual({ stdout: "0\ndone\n", stderr: "" });
 });
+
+test("/export does not write the file that stdout goes to", async () => {
+  const bench = await createBench([answer]);
+  const { stdout, stderr } = await runScript(
+    bench,
+    `bc --mode json hi "/export out.md" >out.md; echo $?; tail -n 1 out.md | cut -c 1-31`,
+  );
+  expect(stdout).toBe('1\n{"type":"session_action_update"\n');
+  expect(stderr).toMatch(
+    /^base-context: \/export failed: \S+\/out\.md is where this run's own output goes: /,
+  );
+});
