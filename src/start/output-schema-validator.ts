@@ -11,7 +11,8 @@ const options: Options = {
 };
 
 /** Compiles a schema by the draft that it names. Throws an Error that says what is wrong with it. */
-export function compileSchema(schema: JsonObject): ValidateFunction {
+export function compileSchema({ $async: _, ...schema }: JsonObject): ValidateFunction {
+  // `$async`, which only Ajv knows, would have every answer count as valid.
   const draft = typeof schema.$schema === "string" ? schema.$schema : "";
   if (draft.includes("draft/2019-09")) return new Ajv2019(options).compile(schema);
   if (/draft-0[67]\b/.test(draft)) return new Draft7(options).compile(withoutOlderDraft(schema));

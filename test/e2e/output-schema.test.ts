@@ -50,6 +50,12 @@ test.each([
   expect(bench.server.json(1).messages.at(-1).content).toContain(problem);
 });
 
+test("a keyword that only the validator knows does not let everything through", async () => {
+  const bench = await createBench([says("5"), says("{}")]);
+  const file = bench.workspace.homeFile("schema.json", { $async: true, type: "object" });
+  expect(await bench.run(["--output-schema", file, "do it"])).toMatchObject({ status: 0, stdout: "{}\n" });
+});
+
 test("an answer that is never valid is sent back twice, and then status 3", async () => {
   const bench = await createBench([says("no")]);
   const file = bench.workspace.homeFile("schema.json", schema);
