@@ -32,11 +32,11 @@ export function createBashTool(options: BashOptions): Tool {
     parameters: {
       type: "object",
       properties: {
-        command: { type: "string", minLength: 1, description: "The command line, one or several lines." },
+        command: { type: "string", minLength: 1 },
         timeout: {
           type: "number",
           exclusiveMinimum: 0,
-          description: `Seconds until the command is killed. Default ${defaultTimeoutSeconds}.`,
+          description: `Seconds until it and all that it started are killed. Default ${defaultTimeoutSeconds}.`,
         },
       },
       required: ["command"],

@@ -59,7 +59,7 @@ export function createIpythonTool(options: IpythonOptions): Tool {
     parameters: {
       type: "object",
       properties: {
-        code: { type: "string", description: "Python code, one or several lines." },
+        code: { type: "string" },
         timeout: {
           type: "number",
           exclusiveMinimum: 0,
