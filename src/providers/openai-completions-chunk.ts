@@ -18,15 +18,23 @@ export type ToolCallDelta = {
   readonly signature: string | undefined;
 };
 
-/** One chunk of a reply in one shape, whatever dialect the server speaks. */
-export type CompletionChunk = {
-  readonly id: string;
-  readonly model: string;
+/** What a delta or a message says. */
+export type Said = {
   readonly parts: readonly ContentPart[];
   /** OpenRouter's structured reasoning, which the plain reasoning text repeats. */
   readonly reasoningDetails: readonly JsonObject[];
   readonly refusal: string;
   readonly calls: readonly ToolCallDelta[];
+};
+
+/** One chunk of a reply in one shape, whatever dialect the server speaks. */
+export type CompletionChunk = Said & {
+  readonly id: string;
+  readonly model: string;
+  /** The number of the choice whose words these are. */
+  readonly choice: number;
+  /** A message instead of a delta, or beside it: in a stream it may tell again what the deltas said. */
+  readonly message: Said | undefined;
   readonly finishReason: string;
   readonly usage: TokenCounts | undefined;
   /** What holds an error, when anything in the chunk does. */
@@ -37,24 +45,35 @@ export type CompletionChunk = {
 export function readChunk(chunk: JsonObject): CompletionChunk {
   const choices = toObjects(chunk.choices);
   const [choice = {}] = choices;
-  const delta = deltaOf(choice);
   const groq = isJsonObject(chunk.x_groq) ? chunk.x_groq : {};
   return {
     id: text(chunk.id),
     model: text(chunk.model),
-    parts: [...readReasoning(delta), ...readContent(delta.content)],
-    reasoningDetails: toObjects(delta.reasoning_details),
-    refusal: text(delta.refusal),
-    // One choice is asked for: where a server sends several, the calls of one answer are in another than its text.
-    calls: choices.flatMap((each) => readCalls(deltaOf(each))),
-    finishReason: text(choice.finish_reason),
+    choice: typeof choice.index === "number" ? choice.index : 0,
+    ...readSaid(choices, "delta"),
+    message: choices.some(({ message }) => isJsonObject(message)) ? readSaid(choices, "message") : undefined,
+    finishReason:
+      choices.map(({ finish_reason }) => readReason(finish_reason)).find((said) => said !== "") ?? "",
     usage: toTokenCounts(chunk.usage) ?? toTokenCounts(choice.usage) ?? toTokenCounts(groq.usage),
     error: readError(chunk, choice, groq),
   };
 }
 
-function deltaOf({ delta, message }: JsonObject): JsonObject {
-  return [delta, message].find(isJsonObject) ?? {};
+function readSaid(choices: readonly JsonObject[], field: "delta" | "message"): Said {
+  const all = choices.map(({ [field]: said }) => (isJsonObject(said) ? said : {}));
+  const [first = {}] = all;
+  return {
+    parts: [...readReasoning(first), ...readContent(first.content)],
+    reasoningDetails: toObjects(first.reasoning_details),
+    refusal: text(first.refusal),
+    // One choice is asked for: where a server sends several, the calls of one answer are in another than its text.
+    calls: all.flatMap(readCalls),
+  };
+}
+
+/** Some servers write out that there is no reason yet. */
+function readReason(value: JsonValue | undefined): string {
+  return value === "null" ? "" : text(value);
 }
 
 /** The first of these that states a text: servers that send two of them send the same twice. */

@@ -2,8 +2,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.
 import type { ProviderEvent, TokenCounts } from "../contract/provider.ts";
 import { toStreamError } from "./http-error.ts";
 import { createContentBlocks } from "./openai-completions-blocks.ts";
-import { type CompletionChunk, readChunk } from "./openai-completions-chunk.ts";
+import { type CompletionChunk, readChunk, type Said } from "./openai-completions-chunk.ts";
 import { laterFinishReason, toEnd } from "./openai-completions-finish.ts";
+import { createRetelling } from "./openai-completions-retelling.ts";
 import { createToolCalls } from "./openai-completions-tool-calls.ts";
 import { settleWithin } from "./settle-within.ts";
 import type { ServerEvent } from "./sse.ts";
@@ -84,21 +85,34 @@ export function createCompletion(provider: string): Completion {
   const blocks = createContentBlocks(nextIndex);
   const calls = createToolCalls(nextIndex);
   const stated = createStatedOnce();
+  const retelling = createRetelling();
   let refusal = "";
   let finishReason = "";
 
-  function takeContent(chunk: CompletionChunk): ProviderEvent[] {
-    refusal += chunk.refusal;
-    const events = chunk.parts.flatMap(blocks.append);
-    events.push(...blocks.keep(chunk.reasoningDetails));
-    for (const call of chunk.calls) events.push(...blocks.close(), ...calls.append(call));
+  function takeContent(said: Said, appendCall: typeof calls.append): ProviderEvent[] {
+    refusal += said.refusal;
+    const text = said.parts.findIndex(({ kind }) => kind === "text");
+    const thoughts = text < 0 ? said.parts.length : text;
+    const events = said.parts.slice(0, thoughts).flatMap(blocks.append);
+    // Before the text of the same chunk, which closes the thinking that they belong to.
+    events.push(...blocks.keep(said.reasoningDetails));
+    events.push(...said.parts.slice(thoughts).flatMap(blocks.append));
+    for (const call of said.calls) events.push(...blocks.close(), ...appendCall(call));
     return events;
+  }
+
+  function takeChunk(chunk: CompletionChunk): ProviderEvent[] {
+    const events = takeContent(retelling.ofOneChoice(chunk), calls.append);
+    if (chunk.message === undefined) return events;
+    // Without deltas, messages are a server's word for them.
+    const appendCall = retelling.hasDeltas() ? calls.complete : calls.append;
+    return [...events, ...takeContent(retelling.news(chunk.message), appendCall)];
   }
 
   return {
     *push(data) {
       const chunk = readChunk(data);
-      const events = [...stated.meta(chunk), ...takeContent(chunk), ...stated.usage(chunk.usage)];
+      const events = [...stated.meta(chunk), ...takeChunk(chunk), ...stated.usage(chunk.usage)];
       finishReason = laterFinishReason(finishReason, chunk.finishReason);
       yield* events.length > 0 ? events : [{ type: "activity" } as const];
       if (chunk.error !== undefined) throw toStreamError(chunk.error, provider, finishReason);

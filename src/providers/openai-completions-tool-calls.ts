@@ -6,6 +6,8 @@ import type { ToolCallDelta } from "./openai-completions-chunk.ts";
 /** Puts the pieces of a reply's tool calls together. The calls stay open until the reply ends. */
 export type ToolCalls = {
   append(delta: ToolCallDelta): ProviderEvent[];
+  /** Takes a whole call of a message behind the deltas: adds what they left out of it. */
+  complete(call: ToolCallDelta): ProviderEvent[];
   count(): number;
   /** Whether a call never got its name, so that nobody can run it. */
   hasNameless(): boolean;
@@ -43,19 +45,30 @@ export function createToolCalls(nextIndex: () => number): ToolCalls {
     return call;
   }
 
+  function append(delta: ToolCallDelta): ProviderEvent[] {
+    const call = callFor(delta);
+    return repeats(call, delta) ? [] : add(call, delta);
+  }
+
+  function add(call: Call, delta: ToolCallDelta): ProviderEvent[] {
+    call.id ||= delta.id;
+    call.name ||= delta.name;
+    call.signature ??= delta.signature;
+    call.arguments += delta.arguments;
+    if (call.name === "") return [];
+    if (call.index !== undefined) return toDelta(call.index, delta.arguments);
+    call.index = nextIndex();
+    const { index, id, name } = call;
+    return [{ type: "toolcall_start", index, id, name }, ...toDelta(index, call.arguments)];
+  }
+
   return {
-    append(delta) {
-      const call = callFor(delta);
-      if (repeats(call, delta)) return [];
-      call.id ||= delta.id;
-      call.name ||= delta.name;
-      call.signature ??= delta.signature;
-      call.arguments += delta.arguments;
-      if (call.name === "") return [];
-      if (call.index !== undefined) return toDelta(call.index, delta.arguments);
-      call.index = nextIndex();
-      const { index, id, name } = call;
-      return [{ type: "toolcall_start", index, id, name }, ...toDelta(index, call.arguments)];
+    append,
+    complete(whole) {
+      const call = calls.find(({ id }) => id !== "" && id === whole.id) ?? calls[whole.position];
+      if (call === undefined) return append(whole);
+      const goesOn = whole.arguments.startsWith(call.arguments);
+      return add(call, { ...whole, arguments: goesOn ? whole.arguments.slice(call.arguments.length) : "" });
     },
     count: () => calls.length,
     hasNameless: () => calls.some(({ name }) => name === ""),
