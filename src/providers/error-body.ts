@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import { parseJson } from "./json-values.ts";
+import { hasVendorError, vendorCode, vendorCodeWord } from "./vendor-codes.ts";
 
 /** What a provider says about a failure, whatever shape it says it in. */
 export type ErrorFacts = {
@@ -61,7 +62,9 @@ export function readErrorJson(json: JsonValue, nowMs: number): ErrorFacts {
 }
 
 /** Whether an object is no event of an API but only an error's words, as gateways send them in a 200 reply. */
-export function isBareError({ type, object, choices, message, detail }: JsonObject): boolean {
+export function isBareError(json: JsonObject): boolean {
+  const { type, object, choices, message, detail } = json;
+  if (hasVendorError(json)) return true;
   if (type !== undefined || object !== undefined || choices !== undefined) return false;
   return nonEmpty(message) !== undefined || nonEmpty(detail) !== undefined || Array.isArray(detail);
 }
@@ -100,7 +103,15 @@ function errorLevels(json: JsonValue, depth = 0): JsonValue[] {
   if (!isJsonObject(json)) return [];
   const metadata = isJsonObject(json.metadata) ? json.metadata : {};
   const response = isJsonObject(json.response) ? json.response.error : undefined;
-  const wrapped = [json.error, response, json.errors, json.detail, metadata.raw, wrappedJson(json.message)];
+  const wrapped = [
+    json.error,
+    response,
+    json.errors,
+    json.detail,
+    json.base_resp,
+    metadata.raw,
+    wrappedJson(json.message),
+  ];
   return [json, ...wrapped.flatMap((value) => (value == null ? [] : errorLevels(value, depth + 1)))];
 }
 
@@ -112,7 +123,8 @@ function wrappedJson(message: JsonValue | undefined): JsonValue | undefined {
 function levelWords(level: JsonValue): string[] {
   if (typeof level === "string") return [level.trim()].filter((text) => text !== "");
   if (!isJsonObject(level)) return [];
-  const said = [level.message, level.msg, level.error_description, level.title].find(
+  const { message, msg, error_msg, status_msg, error_description, title } = level;
+  const said = [message, msg, error_msg, status_msg, error_description, title].find(
     (value) => typeof value === "string" && value.trim() !== "",
   );
   if (typeof said !== "string") return [];
@@ -125,7 +137,7 @@ function levelWords(level: JsonValue): string[] {
 /** A code in words: a number only repeats the status. */
 function levelCode(level: JsonObject): string | undefined {
   const code = nonEmpty(level.code);
-  return code === undefined || /^\d+$/.test(code) ? undefined : code;
+  return code === undefined || /^\d+$/.test(code) ? vendorCode(level) : code;
 }
 
 function levelType(level: JsonObject): string | undefined {
@@ -134,7 +146,7 @@ function levelType(level: JsonObject): string | undefined {
 }
 
 function levelCodes(level: JsonObject): string[] {
-  const named = [level.code, level.type, level.status, ...detailCodes(level)];
+  const named = [level.code, level.type, level.status, vendorCodeWord(level), ...detailCodes(level)];
   const found = named.filter((value): value is string => typeof value === "string" && value !== "");
   return found.map((value) => value.toLowerCase()).filter((value) => !isEventName(value));
 }

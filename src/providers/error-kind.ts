@@ -14,7 +14,10 @@ export function errorKind(status: number | undefined, facts: ErrorFacts): Provid
   if (status === 402) return "quota";
   if (facts.codes.some((code) => /per_?minute/.test(code))) return "rate_limit";
   if (byCode === "rate_limit" || status === 429) return quotaWords.test(words) ? "quota" : "rate_limit";
-  if (byCode === "auth" || status === 401 || status === 403) return quotaWords.test(words) ? "quota" : "auth";
+  if (byCode === "auth" || status === 401 || status === 403) {
+    if (quotaWords.test(words)) return "quota";
+    return status === 403 && moderationWords.test(words) ? "refusal" : "auth";
+  }
   if (status !== 404 && overflowWords.test(words)) return "overflow";
   if (status === undefined || status < 300) return byCode ?? "overloaded";
   if (status < 400) return "protocol";
@@ -29,13 +32,13 @@ export function isFinalStatus(status: number): boolean {
 
 const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 
-/** Request timeout, conflict, too early: the server asks for another try. */
-const waitStatuses: ReadonlySet<number> = new Set([408, 409, 425]);
+/** Request timeout, conflict, too early, Groq's lack of capacity: the server asks for another try. */
+const waitStatuses: ReadonlySet<number> = new Set([408, 409, 425, 498]);
 
 const codeKinds: readonly (readonly [ProviderErrorKind, RegExp])[] = [
   [
     "refusal",
-    /^(?:content_filter|content_policy_violation|responsibleaipolicyviolation|safety_block|data_?inspection_?failed)/,
+    /^(?:content_filter|responsibleaipolicyviolation|safety_block|moderation|data_?inspection_?failed)|content_policy_violation|^(?:cyber|bio)_policy/,
   ],
   [
     "overflow",
@@ -43,7 +46,7 @@ const codeKinds: readonly (readonly [ProviderErrorKind, RegExp])[] = [
   ],
   [
     "quota",
-    /insufficient_(?:quota|balance|credits|funds)|usage_limit|usage_not_included|billing|payment_required|quota_exceeded|exceeded_current_quota|^arrearage$|credit|per_?day|daily/,
+    /insufficient_(?:quota|balance|credits|funds)|freetieronly|usage_limit|usage_not_included|billing|payment_required|quota_exceeded|exceeded_current_quota|^arrearage$|credit|per_?day|daily/,
   ],
   [
     "rate_limit",
@@ -56,7 +59,7 @@ const codeKinds: readonly (readonly [ProviderErrorKind, RegExp])[] = [
   ["overloaded", /overloaded|server_?error|^api_error$|^internal|unavailable|timeout|^5\d\d$/],
   [
     "invalid_request",
-    /invalid_request|bad_?request|not_?found|invalid_argument|unsupported|unprocessable|validation|^invalid|^tool_use_failed$/,
+    /invalid_request|bad_?request|not_?found|invalid_argument|unsupported|unprocessable|validation|^invalid|^(?:empty_)?image_|^tool_use_failed$/,
   ],
 ];
 
@@ -70,17 +73,24 @@ const quotaWords = anyOf([
   /usage limit (?:has been )?reached|spend(?:ing)? limit|billing (?:hard )?limit/,
 ]);
 
+/** What is forbidden because of what was asked for, not because of who asks. */
+const moderationWords = anyOf([
+  /requires moderation|input was flagged|content moderation/,
+  /violat(?:es?|ing|ion of) (?:our |the )?(?:usage|content|safety|acceptable)/,
+]);
+
 /** How servers say that a request is larger than the model's context. */
 const overflowWords = anyOf([
   /max(?:imum)? context length|maximum prompt length/,
-  /exceeds? (?:the )?(?:model'?s )?(?:max(?:imum)? |available )?context/,
-  /exceeds? context (?:limit|window|length)|context (?:window|size|length|limit) (?:limit )?(?:is )?exceed/,
+  /exceeds? (?:the )?(?:model(?:'?s)? )?(?:max(?:imum)? |available )?context/,
+  /exceeds? context (?:limit|window|length)|context (?:window|size|length|limit) (?:limit )?(?:is |has been )?exceed/,
   /context window exceeds|exceeded model token limit|prompt exceeds max length/,
-  /prompt (?:is )?too long|input is too long|prompt token count .{0,40}exceeds/,
+  /prompt (?:tokens )?(?:is |are )?too long|reduce the length of the messages|input is too long|prompt token count .{0,40}exceeds/,
+  /too many tokens: |max message tokens|max input (?:length|characters)/,
   /input length .{0,80}exceed|input token count .{0,80}exceeds|range of input length should be/,
   /(?:larger|longer|greater) than the (?:model'?s )?(?:maximum )?(?:context|model length)/,
   /too (?:large|long) for (?:the |this )?(?:model'?s )?context/,
-  /tokens when context the overflows|tokens \+ `max_new_tokens` must be/,
+  /tokens when context the overflows|tokens \+ `?max_new_tokens`? must be/,
 ]);
 
 function anyOf(patterns: readonly RegExp[]): RegExp {

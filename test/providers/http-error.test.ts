@@ -148,6 +148,22 @@ describe("kind and transience of a reply that is not 2xx", () => {
       { status: 400, body: error("filtered", { code: "content_filter" }) },
       ["refusal", "final"],
     ],
+    [
+      "403 of usage guidelines",
+      { status: 403, body: { code: "permission-denied", error: "Content violates usage guidelines." } },
+      ["refusal", "final"],
+    ],
+    [
+      "403 of an exhausted free tier",
+      { status: 403, body: error("exhausted", { code: "AllocationQuota.FreeTierOnly" }) },
+      ["quota", "final"],
+    ],
+    [
+      "429 without a balance at Zhipu",
+      { status: 429, body: error("余额不足", { code: "1113" }) },
+      ["quota", "final"],
+    ],
+    ["498", { status: 498, body: error("no capacity") }, ["overloaded", "transient"]],
   ])("%s", (_, reply, expected) => {
     expect(kinds(httpError(reply))).toEqual(expected);
   });
@@ -165,6 +181,12 @@ describe("overflow", () => {
     ["xAI's words", 400, error("This model's maximum prompt length is 131072 but the request contains 5")],
     ["Ollama's words", 400, error("prompt too long; exceeded max context length by 5 tokens")],
     ["llama.cpp's words", 500, error("the request exceeds the available context size", { type: "server" })],
+    ["llama.cpp's words in a reply", 500, error("Context size has been exceeded.", { type: "server_error" })],
+    ["Cohere's words", 400, { message: "too many tokens: size limit exceeded by 2 tokens." }],
+    ["Cerebras's words", 400, error("Please reduce the length of the messages or completion.")],
+    ["Ark's words", 400, error("Total tokens of image and text exceed max message tokens")],
+    ["Baidu's words", 400, { error_code: 336007, error_msg: "the max input characters is 11200" }],
+    ["Baidu's code", 400, { error_code: 336103, error_msg: "no" }],
     ["GitHub's code", 413, error("Request body too large", { code: "tokens_limit_reached" })],
     [
       "what an upstream said",
@@ -383,6 +405,42 @@ describe("an error inside a 200", () => {
       { code: "Arrearage", message: "no", request_id: "r" },
       ["quota", "final"],
       "acme reported an error (Arrearage): no",
+    ],
+    [
+      "moderation at OpenRouter",
+      { choices: [], error: { code: 403, message: "flagged", metadata: { reasons: ["violence"] } } },
+      ["refusal", "final"],
+      "acme reported an error (403): flagged",
+    ],
+    [
+      "a policy in the code of a failed response",
+      { code: "image_content_policy_violation", message: "no" },
+      ["refusal", "final"],
+      "acme reported an error (image_content_policy_violation): no",
+    ],
+    [
+      "an image that is refused",
+      { code: "image_too_small", message: "no" },
+      ["invalid_request", "final"],
+      "acme reported an error (image_too_small): no",
+    ],
+    [
+      "a number at Baidu",
+      { error_code: 18, error_msg: "Open api qps request limit reached" },
+      ["rate_limit", "transient"],
+      "acme reported an error (18): Open api qps request limit reached",
+    ],
+    [
+      "an exhausted quota at Baidu",
+      { error_code: 17, error_msg: "no", id: "as-1" },
+      ["quota", "final"],
+      "acme reported an error (17): no",
+    ],
+    [
+      "a number at MiniMax",
+      { choices: null, base_resp: { status_code: 1004, status_msg: "login fail" } },
+      ["auth", "final"],
+      "acme reported an error (1004): login fail (check the credentials of acme)",
     ],
     [
       "words only",

@@ -151,6 +151,21 @@ const streams: Record<string, Expectation> = {
     kind: "rate_limit",
     transient: true,
   },
+  "error-code": {
+    ...failed,
+    text: "Half",
+    errorMessage:
+      "test reported an error (110): Access token invalid or no longer valid (check the credentials of test)",
+    kind: "auth",
+    transient: false,
+  },
+  "base-resp": {
+    ...failed,
+    text: "Half",
+    errorMessage: "test reported an error (1002): rate limit",
+    kind: "rate_limit",
+    transient: true,
+  },
   "length-in-call": {
     ...none,
     toolCalls: [{ id: "a", name: "write", arguments: '{"path":"x","content":"cut' }],
