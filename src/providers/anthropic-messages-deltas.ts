@@ -1,7 +1,7 @@
 import { ProviderError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent, TokenCounts } from "../contract/provider.ts";
-import { isBareError } from "./error-body.ts";
+import { isError, toMessageEvents } from "./anthropic-messages-events.ts";
 import { toStreamError } from "./http-error.ts";
 import { toArgumentsText, toCount, toText } from "./json-values.ts";
 import type { ServerEvent } from "./sse.ts";
@@ -22,7 +22,9 @@ type OpenBlock =
   | { kind: "text"; index?: number }
   | { kind: "thinking"; index?: number; signature: string }
   | { kind: "redacted"; index: number; data: string }
-  | { kind: "toolCall"; index: number; input: string; hasDelta: boolean };
+  | { kind: "toolCall"; index: number; input: string; hasDelta: boolean }
+  /** What is stepped over. */
+  | { kind: "other"; index?: undefined };
 
 /**
  * Turns the events of a reply into deltas, up to the reply's own end: what the server sends after it is not read.
@@ -67,10 +69,13 @@ export function createMessageMachine(provider: string): MessageMachine {
         if (isJsonObject(event.message)) yield* start(event.message);
         return;
       case "content_block_start":
+        // A block that never ended does when another one takes its place.
+        yield* endBlock(event.index ?? null);
         if (isJsonObject(event.content_block)) yield* startBlock(event.index ?? null, event.content_block);
         return;
       case "content_block_delta":
-        if (isJsonObject(event.delta)) yield* addDelta(open.get(event.index ?? null), event.delta);
+        if (isJsonObject(event.delta))
+          yield* addDelta(blockOf(event.index ?? null, event.delta), event.delta);
         return;
       case "content_block_stop":
         yield* endBlock(event.index ?? null);
@@ -132,12 +137,25 @@ export function createMessageMachine(provider: string): MessageMachine {
       }
       default:
         if (/_tool_use$/.test(String(block.type))) hasServerWork = true;
+        open.set(key, { kind: "other" });
         yield { type: "activity" };
     }
   }
 
+  /** The block of a delta, which begins it where its start is missing. A call cannot be told without one. */
+  function blockOf(key: JsonValue, { type, partial_json }: JsonObject): OpenBlock | undefined {
+    const known = open.get(key);
+    if (known !== undefined) return known;
+    if (type === "input_json_delta" && toArgumentsText(partial_json) !== "")
+      throw new ProviderError("protocol", `${provider} sent a piece of a tool call that never began`);
+    if (type === "text_delta") open.set(key, { kind: "text" });
+    else if (type === "thinking_delta") open.set(key, { kind: "thinking", signature: "" });
+    return open.get(key);
+  }
+
   function* addDelta(block: OpenBlock | undefined, delta: JsonObject): Generator<ProviderEvent> {
-    const text = toText(delta[deltaFields[String(delta.type)] ?? ""]) ?? "";
+    const said = delta[deltaFields[String(delta.type)] ?? ""];
+    const text = delta.type === "input_json_delta" ? toArgumentsText(said) : (toText(said) ?? "");
     if (block === undefined || text === "") {
       yield { type: "activity" };
     } else if (block.kind === "text" && delta.type === "text_delta") {
@@ -228,35 +246,6 @@ export function createMessageMachine(provider: string): MessageMachine {
       ...(hasServerWork && { hasServerWork }),
     };
   }
-}
-
-function toMessageEvents(event: ServerEvent): Iterable<JsonObject> {
-  if (event.kind === "done" || !isJsonObject(event.data)) return [];
-  if (event.kind === "whole") return wholeMessageEvents(event.data);
-  // Whatever type the error itself has.
-  if (event.name === "error" && event.data.type !== "error") return [{ type: "error", error: event.data }];
-  if (event.data.type !== undefined || event.name === undefined) return [event.data];
-  return [{ ...event.data, type: event.name }];
-}
-
-/** The events that a stream of this message would have had, for servers that answer without streaming. */
-function* wholeMessageEvents(message: JsonObject): Generator<JsonObject> {
-  if (isError(message)) {
-    yield message;
-    return;
-  }
-  yield { type: "message_start", message };
-  for (const [index, block] of Array.isArray(message.content) ? message.content.entries() : []) {
-    yield { type: "content_block_start", index, content_block: block };
-    yield { type: "content_block_stop", index };
-  }
-  const { stop_reason = null, stop_details = null } = message;
-  yield { type: "message_delta", delta: { stop_reason, stop_details } };
-  yield { type: "message_stop" };
-}
-
-function isError(event: JsonObject): boolean {
-  return event.type === "error" || (event.error ?? null) !== null || isBareError(event);
 }
 
 const deltaFields: Readonly<Record<string, string>> = {
