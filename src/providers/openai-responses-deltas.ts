@@ -79,8 +79,8 @@ export function createResponseMachine(provider: string): ResponseMachine {
       named = true;
       yield toMeta(response);
     }
-    if (response !== undefined && terminalTypes.has(type)) {
-      yield* finish(type, response, { items, provider });
+    if (terminalTypes.has(type)) {
+      yield* finish(type, response ?? {}, { items, provider });
     } else {
       yield* items.next(type, event);
     }

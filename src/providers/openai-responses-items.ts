@@ -61,7 +61,7 @@ export function createOutputItems(): OutputItems {
         case "response.function_call_arguments.done":
           yield* addArguments(
             items.of(event, "function_call"),
-            string(event.delta),
+            toArgumentsText(event.delta),
             toArgumentsText(event.arguments),
           );
           return;

@@ -9,6 +9,7 @@ import {
   replyingFetch,
   testModel,
   testRequest,
+  toEventStream,
 } from "../support/provider-replies.ts";
 import { expectRecorded } from "../support/recorded-expectations.ts";
 
@@ -62,6 +63,29 @@ test.each([
   const { error } = await reply(body, options);
   expect(error?.message).toContain("Broken");
   expect(error?.stopReasonRaw).toBe(stopReasonRaw);
+});
+
+test("arguments may come as an object in a delta", async () => {
+  const item = { type: "function_call", id: "fc_1", call_id: "call_1", name: "ls", arguments: "" };
+  const body = toEventStream([
+    { type: "response.output_item.added", output_index: 0, item },
+    { type: "response.function_call_arguments.delta", output_index: 0, delta: { path: "." } },
+    { type: "response.completed", response: { status: "completed" } },
+  ]);
+  const { toolCalls, stopReason } = await reply(body);
+  expect({ toolCalls, stopReason }).toEqual({
+    toolCalls: [{ id: "call_1", name: "ls", argumentsText: '{"path":"."}' }],
+    stopReason: "toolUse",
+  });
+});
+
+test("the last event is an end also without its response", async () => {
+  const body = toEventStream([
+    { type: "response.output_text.delta", output_index: 0, delta: "yo" },
+    { type: "response.completed" },
+  ]);
+  const { text, stopReason } = await reply(body);
+  expect({ text, stopReason }).toEqual({ text: "yo", stopReason: "stop" });
 });
 
 test("no cut into chunks changes what a reply means", async () => {
