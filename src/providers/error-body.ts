@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import { parseJson } from "./json-values.ts";
+import { statedWaitMs } from "./stated-wait.ts";
 import { hasVendorError, vendorCode, vendorCodeWord } from "./vendor-codes.ts";
 
 /** What a provider says about a failure, whatever shape it says it in. */
@@ -49,7 +50,7 @@ export function readErrorJson(json: JsonValue, nowMs: number): ErrorFacts {
     firstDefined(innermostFirst, (level) => nonEmpty(level.code));
   const status = firstDefined(innermostFirst, levelStatus);
   const param = firstDefined(innermostFirst, (level) => nonEmpty(level.param));
-  const resetMs = firstDefined(innermostFirst, (level) => levelResetMs(level, nowMs));
+  const resetMs = firstDefined(innermostFirst, (level) => statedWaitMs(level, nowMs));
   const message = words.length > 0 ? oneLine(words.join(": "), maxWordsLength) : quoteUnknown(json);
   return {
     codes: unique(objects.flatMap(levelCodes)),
@@ -168,30 +169,6 @@ function detailCodes(level: JsonObject): JsonValue[] {
     const limits: readonly JsonValue[] = Array.isArray(violations) ? violations : [];
     return [reason ?? "", ...limits.filter(isJsonObject).map(({ quotaId }) => quotaId ?? "")];
   });
-}
-
-function levelResetMs(level: JsonObject, nowMs: number): number | undefined {
-  if (typeof level.resets_in_seconds === "number") return Math.max(0, level.resets_in_seconds * 1000);
-  if (typeof level.resets_at === "number") return untilMs(level.resets_at, nowMs);
-  const headers = isJsonObject(level.metadata) ? level.metadata.headers : undefined;
-  const reset = isJsonObject(headers) ? Number(headers["X-RateLimit-Reset"] ?? Number.NaN) : Number.NaN;
-  if (Number.isFinite(reset)) return untilMs(reset, nowMs);
-  return googleRetryDelayMs(level);
-}
-
-function googleRetryDelayMs(level: JsonObject): number | undefined {
-  if (!Array.isArray(level.details)) return undefined;
-  for (const detail of level.details) {
-    const delay: JsonValue | undefined = isJsonObject(detail) ? detail.retryDelay : undefined;
-    const seconds = typeof delay === "string" ? /^([\d.]+)s$/.exec(delay)?.[1] : undefined;
-    if (seconds !== undefined) return Number(seconds) * 1000;
-  }
-  return undefined;
-}
-
-/** From now to an epoch time in seconds or milliseconds. */
-function untilMs(epoch: number, nowMs: number): number {
-  return Math.max(0, (epoch < 1e11 ? epoch * 1000 : epoch) - nowMs);
 }
 
 /** JSON without a known field still says something, unless it is an empty shell. */

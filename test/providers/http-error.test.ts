@@ -327,6 +327,19 @@ describe("retryAfterMs", () => {
     expect(httpError({ status: 429, headers }).retryAfterMs).toBe(expected);
   });
 
+  it.each<[string, JsonValue, number]>([
+    ["seconds", error("slow down", { retry_after: 1.5 }), 1500],
+    ["milliseconds", { message: "slow down", retryAfterMs: 700 }, 700],
+    [
+      "seconds as text beside an upstream's words",
+      error("x", { metadata: { retry_after_seconds: "3" } }),
+      3000,
+    ],
+  ])("stated in the body, in %s", (_, body, expected) => {
+    expect(httpError({ status: 429, body }).retryAfterMs).toBe(expected);
+    expect(httpError({ status: 429, body, headers: { "retry-after": "2" } }).retryAfterMs).toBe(2000);
+  });
+
   it("of a date to come", () => {
     const headers = { "retry-after": new Date(Date.now() + 90_000).toUTCString() };
     const waitMs = httpError({ status: 503, headers }).retryAfterMs;
