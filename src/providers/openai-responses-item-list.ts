@@ -29,6 +29,8 @@ export type Item = {
   /** A call's own id and name, which its result answers to. */
   callId?: string;
   name?: string;
+  /** The arguments of a call that were told before its name. */
+  early?: string;
   /** Whether its end was told. */
   done: boolean;
   /** By content index; reasoning and calls have one, at 0. */
@@ -128,10 +130,14 @@ function isSameCall(item: Item, data: JsonObject): boolean {
   );
 }
 
-/** Whether a call of the final list is one that was streamed: the same tool with the same arguments. */
-export function saysSame({ name, blocks }: Item, data: JsonObject): boolean {
+/**
+ * Whether a call of the final list is one that was streamed: the same tool with the same arguments, or with the
+ * beginning of them when its end was never told.
+ */
+export function saysSame({ name, blocks, done }: Item, data: JsonObject): boolean {
   const sent = blocks.get(0)?.sent ?? "";
   const whole = toArgumentsText(data.arguments) || string(data.input);
+  if (!done && name === data.name && whole.startsWith(sent)) return true;
   return name === data.name && (sent === whole || isDeepStrictEqual(parseJson(sent) ?? "", parseJson(whole)));
 }
 

@@ -107,6 +107,7 @@ export function createOutputItems(): OutputItems {
     item.name = string(data.name);
     yield { type: "toolcall_start", index: call.index, id: item.callId, name: item.name };
     if (custom) yield { type: "toolcall_delta", index: call.index, delta: '{"input":"' };
+    yield* push(call, item.early ?? "");
     return call;
   }
 
@@ -144,6 +145,7 @@ export function createOutputItems(): OutputItems {
 
   function* addArguments(item: Item, delta: string, whole: string): Generator<ProviderEvent> {
     const call = item.blocks.get(0);
+    if (call === undefined) item.early = whole || (item.early ?? "") + delta;
     if (call === undefined || delta + whole === "") yield { type: "activity" };
     else if (delta !== "") yield* push(call, delta);
     else yield* pushRest(call, whole);
@@ -189,25 +191,28 @@ export function createOutputItems(): OutputItems {
   }
 
   /**
-   * Calls are told by their ids, or by what they say where a server makes up other ids for the final list; other items
-   * by their number.
+   * Adds what only the final list holds: whole items, and the rest of those whose end was never told. Calls are told by
+   * their ids, or by what they say where a server makes up other ids for this list; other items by their number.
    */
   function* addMissing(output: readonly JsonObject[]): Generator<ProviderEvent> {
     const listed = new Set(output.map(callIdOf));
     const renamed = items.calls().filter(({ callId = "" }) => !listed.has(callId));
-    const isKnownCall = (data: JsonObject) => {
-      if (items.calls().some(({ callId }) => callId === callIdOf(data))) return true;
+    const callOf = (data: JsonObject) => {
+      const known = items.calls().find(({ callId }) => callId === callIdOf(data));
+      if (known !== undefined) return known;
       const at = renamed.findIndex((item) => saysSame(item, data));
-      return at >= 0 && renamed.splice(at, 1).length > 0;
+      return at < 0 ? undefined : renamed.splice(at, 1)[0];
     };
-    const seen = new Map<string, number>();
-    for (const item of items.all) seen.set(item.type, (seen.get(item.type) ?? 0) + 1);
+    const streamed = [...items.all];
+    const next = (type: string) => {
+      const at = streamed.findIndex((item) => item.type === type);
+      return at < 0 ? undefined : streamed.splice(at, 1)[0];
+    };
     for (const [i, data] of output.entries()) {
       const type = string(data.type);
-      const unmatched = seen.get(type) ?? 0;
-      seen.set(type, unmatched - 1);
-      const known = isCall(type) ? isKnownCall(data) : unmatched > 0;
-      if (!known) yield* complete(items.of({ output_index: `final ${i}` }, type), data);
+      const known = isCall(type) ? callOf(data) : next(type);
+      const item = known ?? items.of({ output_index: `final ${i}` }, type);
+      if (!item.done) yield* complete(item, data);
     }
   }
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/contract/json.ts";
 import { createOpenAIResponses } from "../../src/providers/openai-responses.ts";
 import {
   ask,
@@ -76,6 +77,73 @@ test("arguments may come as an object in a delta", async () => {
   expect({ toolCalls, stopReason }).toEqual({
     toolCalls: [{ id: "call_1", name: "ls", argumentsText: '{"path":"."}' }],
     stopReason: "toolUse",
+  });
+});
+
+describe("what the final list holds of items whose end was never told", () => {
+  const call = (args: string, id = "call_1") => ({
+    type: "function_call",
+    id: `fc_${id}`,
+    call_id: id,
+    name: "ls",
+    arguments: args,
+  });
+  const added = (output_index: number, item: JsonObject) => ({
+    type: "response.output_item.added",
+    output_index,
+    item,
+  });
+  const pieceOf = (output_index: number, delta: string) => ({
+    type: "response.function_call_arguments.delta",
+    output_index,
+    delta,
+  });
+  const completed = (...output: JsonObject[]) => ({
+    type: "response.completed",
+    response: { status: "completed", output },
+  });
+  const argumentsOf = async (...events: JsonObject[]) => {
+    const { toolCalls } = await reply(toEventStream(events));
+    return toolCalls.map(({ argumentsText }) => argumentsText);
+  };
+  const whole = '{"path":"a"}';
+
+  test("are a call's arguments, all of them or the rest", async () => {
+    expect(await argumentsOf(added(0, call("")), completed(call(whole)))).toEqual([whole]);
+    expect(await argumentsOf(added(0, call("")), pieceOf(0, '{"pa'), completed(call(whole)))).toEqual([
+      whole,
+    ]);
+  });
+
+  test("are those of each call, also under other ids", async () => {
+    const events = [added(0, call("", "x")), added(1, call("", "y"))];
+    const output = [call(whole, "new_1"), call("{}", "new_2")];
+    expect(await argumentsOf(...events, completed(...output))).toEqual([whole, "{}"]);
+  });
+
+  test("is the rest of a text, and reasoning's encrypted form", async () => {
+    const body = toEventStream([
+      { type: "response.reasoning_summary_text.delta", output_index: 0, summary_index: 0, delta: "Hm." },
+      { type: "response.output_text.delta", output_index: 1, delta: "y" },
+      completed(
+        { type: "reasoning", id: "rs_1", summary: [{ text: "Hm." }], encrypted_content: "E" },
+        { type: "message", content: [{ type: "output_text", text: "yo" }] },
+      ),
+    ]);
+    const { text, thinking, signatures } = await reply(body);
+    const signature = { type: "reasoning", id: "rs_1", summary: [{ text: "Hm." }], encrypted_content: "E" };
+    expect({ text, thinking, signatures }).toEqual({
+      text: "yo",
+      thinking: "Hm.",
+      signatures: [JSON.stringify(signature)],
+    });
+  });
+
+  test("is not needed for arguments that came before the call's name", async () => {
+    const nameless = { type: "function_call", id: "fc_call_1" };
+    const done = { type: "response.output_item.done", output_index: 0, item: call("") };
+    expect(await argumentsOf(pieceOf(0, whole), added(0, call("")), done, completed())).toEqual([whole]);
+    expect(await argumentsOf(added(0, nameless), pieceOf(0, whole), done, completed())).toEqual([whole]);
   });
 });
 
