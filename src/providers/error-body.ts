@@ -64,9 +64,10 @@ export function readErrorJson(json: JsonValue, nowMs: number): ErrorFacts {
 
 /** Whether an object is no event of an API but only an error's words, as gateways send them in a 200 reply. */
 export function isBareError(json: JsonObject): boolean {
-  const { type, object, choices, message, detail } = json;
+  const { type, object, choices, message, detail, errors } = json;
   if (hasVendorError(json)) return true;
   if (type !== undefined || object !== undefined || choices !== undefined) return false;
+  if (Array.isArray(errors) && errors.length > 0) return true;
   return nonEmpty(message) !== undefined || nonEmpty(detail) !== undefined || Array.isArray(detail);
 }
 

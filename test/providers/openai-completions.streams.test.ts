@@ -159,6 +159,13 @@ const streams: Record<string, Expectation> = {
     kind: "auth",
     transient: false,
   },
+  "error-list": {
+    ...failed,
+    text: "Half",
+    errorMessage: "test reported an error: Upstream went away",
+    kind: "overloaded",
+    transient: true,
+  },
   "base-resp": {
     ...failed,
     text: "Half",
