@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // Loads the program. To compile what a short run calls takes as long as all else that it does, so the build keeps what
-// its own version of Node made of the files: where that fits, V8 takes it (and checks it); elsewhere Node 22 and later
-// keep their own.
+// its own version of Node made of the files: where that fits, V8 takes it; elsewhere Node 22 and later keep their own.
 "use strict";
 const { existsSync, mkdirSync, readFileSync } = require("node:fs");
 const { Module, enableCompileCache } = require("node:module");
@@ -18,9 +17,13 @@ function load(id) {
   const filename = join(__dirname, id);
   const known = require.cache[filename];
   if (known !== undefined) return known.exports;
-  const cachedData = read(join(codeCache, `${id}.bin`));
-  if (cachedData === undefined) return require(id);
-  const script = new vm.Script(Module.wrap(readFileSync(filename, "utf8")), { filename, cachedData });
+  const kept = read(join(codeCache, `${id}.bin`));
+  if (kept === undefined) return require(id);
+  const source = readFileSync(filename);
+  const script = new vm.Script(Module.wrap(source.toString()), {
+    filename,
+    cachedData: codeOf(kept, source),
+  });
   const module = new Module(filename);
   // A file that Node loads finds it there.
   require.cache[filename] = module;
@@ -38,15 +41,25 @@ function read(path) {
   }
 }
 
+/**
+ * What V8 made of a file, behind which the file itself is kept: V8 compares no more than the length, and would run what
+ * a file was before somebody changed it.
+ */
+function codeOf(kept, source) {
+  const length = kept.length - source.length;
+  return length > 0 && kept.subarray(length).equals(source) ? kept.subarray(0, length) : undefined;
+}
+
 /** In the home folder, where there is one: nobody else may write what is run. */
 function keepCompiled() {
-  const home = process.env.BASE_CONTEXT_HOME || join(homedir(), ".base-context");
-  if (enableCompileCache === undefined || !existsSync(home)) return;
-  const folder = join(home, "code-cache");
+  if (enableCompileCache === undefined) return;
   try {
+    const home = process.env.BASE_CONTEXT_HOME || join(homedir(), ".base-context");
+    if (!existsSync(home)) return;
+    const folder = join(home, "code-cache");
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
     enableCompileCache(folder);
   } catch {
-    // A home folder that cannot be written is told of by who needs it.
+    // A home folder that cannot be found or written is told of by who needs it.
   }
 }
