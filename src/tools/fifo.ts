@@ -12,6 +12,8 @@ export type Fifo = {
   readonly buffer: Buffer;
   /** Says that every end of the pipe is closed, whoever held it: the next call may have it. */
   giveBack(): void;
+  /** Says, instead, that others may go on holding an end: nobody gets it any more. */
+  abandon(): void;
 };
 
 /**
@@ -29,8 +31,7 @@ export async function makeFifos(count: number): Promise<readonly Fifo[]> {
     const paths: string[] = [];
     while (kept.length + paths.length < count) paths.push(join(folder, String(paths.length)));
     await promisify(execFile)("mkfifo", ["-m", "600", ...paths]);
-    const made = process.platform === "linux" ? paths.map(keep) : paths;
-    return openAll([...kept, ...made.map((path) => ({ path, buffer: Buffer.allocUnsafeSlow(bufferBytes) }))]);
+    return openAll([...kept, ...paths.map(toFile)]);
   } catch {
     free.push(...kept);
     return [];
@@ -39,7 +40,11 @@ export async function makeFifos(count: number): Promise<readonly Fifo[]> {
   }
 }
 
-type FifoFile = Pick<Fifo, "buffer"> & { readonly path: string };
+type FifoFile = Pick<Fifo, "buffer"> & {
+  readonly path: string;
+  /** The descriptor that the path names, on Linux. */
+  readonly heldFd?: number;
+};
 
 /** Those that nobody uses: to make one a program has to be run, which takes as long as a short command. */
 const free: FifoFile[] = [];
@@ -47,9 +52,16 @@ const bufferBytes = 64 * 1024;
 /** A descriptor that stands for the file and is no end of the pipe (Linux). Node does not name it. */
 const O_PATH = 0o10000000;
 
-/** A path to a FIFO that lasts when its name is removed. */
-function keep(path: string): string {
-  return `/proc/self/fd/${openSync(path, O_PATH)}`;
+/** On Linux the FIFO gets a path that lasts when its name is removed. */
+function toFile(path: string): FifoFile {
+  const buffer = Buffer.allocUnsafeSlow(bufferBytes);
+  if (process.platform !== "linux") return { path, buffer };
+  const heldFd = openSync(path, O_PATH);
+  return { path: `/proc/self/fd/${heldFd}`, heldFd, buffer };
+}
+
+function drop({ heldFd }: FifoFile): void {
+  if (heldFd !== undefined) closeSync(heldFd);
 }
 
 function openAll(files: readonly FifoFile[]): readonly Fifo[] {
@@ -66,11 +78,13 @@ function openAll(files: readonly FifoFile[]): readonly Fifo[] {
       writeFd: open(file.path, constants.O_WRONLY),
       buffer: file.buffer,
       giveBack() {
-        if (process.platform === "linux") free.push(file);
+        if (file.heldFd !== undefined) free.push(file);
       },
+      abandon: () => drop(file),
     }));
   } catch {
     for (const fd of opened) closeSync(fd);
+    files.forEach(drop);
     return [];
   }
 }

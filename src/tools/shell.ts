@@ -138,12 +138,15 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
   callCount += 1;
   const mark = `${ownMark}${callCount};`;
   const { subprocess, pid } = await spawned(options, toSpawnOptions(options, mark, fifos))
-    .catch((error: unknown) => {
-      for (const fifo of fifos) closeSync(fifo.readFd);
-      throw error;
-    })
     .finally(() => {
       for (const fifo of fifos) closeSync(fifo.writeFd);
+    })
+    .catch((error: unknown) => {
+      for (const fifo of fifos) {
+        closeSync(fifo.readFd);
+        fifo.giveBack();
+      }
+      throw error;
     });
   const exited = new Promise<ProcessExit>((resolve) => {
     subprocess.once("exit", (exitCode, signal) => {
@@ -168,8 +171,8 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
       for (const holder of holders) isAttended ? holder.ref() : holder.unref();
       for (const each of readers) isAttended ? each.attach() : each.detach();
     },
-    ...control({ groups: [pid], mark }, readers, () => {
-      for (const fifo of fifos) fifo.giveBack();
+    ...control({ groups: [pid], mark }, readers, (isOver) => {
+      for (const fifo of fifos) isOver ? fifo.giveBack() : fifo.abandon();
     }),
   };
 }
@@ -211,7 +214,7 @@ function toSpawnOptions(
 function control(
   tree: ProcessTree,
   readers: readonly OutputReader[],
-  onOver: () => void,
+  onRelease: (isOver: boolean) => void,
 ): Pick<StartedProcess, "tree" | "drain" | "terminate" | "release"> {
   for (const group of tree.groups) liveGroups.add(group);
   return {
@@ -226,7 +229,7 @@ function control(
         if (reader.hasEnded()) reader.close();
         else reader.detach();
       }
-      if (isOver) onOver();
+      onRelease(isOver);
       return left;
     },
   };

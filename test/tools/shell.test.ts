@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { killAllGroups } from "../../src/tools/kill-all.ts";
 import { type CommandEnd, type CommandOptions, runCommand } from "../../src/tools/shell.ts";
@@ -158,3 +158,30 @@ test("a program gets time to end in order", async () => {
   const end = await run({ command: "trap 'echo bye; exit 0' TERM; sleep 60 & wait", timeoutMs: 500 });
   expect(end).toEqual({ ...quiet, reason: "timeout", exitCode: 0, stdout: "bye\n" });
 });
+
+test.runIf(process.platform === "linux")(
+  "no pipe stays open for what cannot be started or goes on in the background",
+  async () => {
+    await run({ command: "true" });
+    const before = openPipes();
+    for (let count = 0; count < 3; count++)
+      expect(await run({ command: "true", cwd: "/does/not/exist" })).toMatchObject({ reason: "spawn_error" });
+    expect(openPipes()).toBe(before);
+    const command = "sleep 0.2 & true";
+    const { survivors } = await run({ command, drainMs: 20 });
+    expect(survivors).toHaveLength(1);
+    await expect.poll(openPipes).toBeLessThanOrEqual(before);
+  },
+);
+
+/** How many descriptors of this process are pipes that have, or had, a name. */
+function openPipes(): number {
+  const links = readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return "";
+    }
+  });
+  return links.filter((link) => link.includes("/base-context-")).length;
+}
