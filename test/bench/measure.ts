@@ -70,7 +70,7 @@ function watchOutput(child: ChildProcess, since: () => number) {
     if (Number.isNaN(firstMs) && chunk.includes(10)) firstMs = since();
     if (bytes > maxMarkedBytes || !chunk.includes(markStart)) return;
     const now = process.hrtime.bigint();
-    for (const [, mark = ""] of chunk.toString("latin1").matchAll(/t(\d{18})/g)) {
+    for (const [, mark = ""] of chunk.toString("latin1").matchAll(/t(\d{20})/g)) {
       if (BigInt(mark) <= lastMark) continue;
       lastMark = BigInt(mark);
       latenciesMs.push(Number(now - lastMark) / 1e6);
@@ -81,7 +81,8 @@ function watchOutput(child: ChildProcess, since: () => number) {
 
 /** Only the case of the paced deltas has marks, and it is a short one. */
 const maxMarkedBytes = 5_000_000;
-const markStart = "t000";
+/** The time is written with more digits than it ever has. */
+const markStart = "t0";
 
 function turns(arrivals: readonly Arrival[], startedAtNs: bigint) {
   const [first] = arrivals;

@@ -15,7 +15,7 @@ export function answerOf(script: string, turn: number, tool: string | undefined)
   const [kind = "", count = "1"] = script.split("-");
   const steps = Number(count);
   if (kind === "text") return longAnswer(steps);
-  if (kind === "paced") return { text: Array.from({ length: steps }, () => `t${"0".repeat(18)} `) };
+  if (kind === "paced") return { text: Array.from({ length: steps }, () => `t${"0".repeat(20)} `) };
   if (turn > steps) return { text: words(10) };
   const command = commands[kind]?.(turn) ?? "true";
   return {

@@ -78,4 +78,4 @@ async function pace(response: ServerResponse, body: string): Promise<void> {
   }
 }
 
-const timeMark = `t${"0".repeat(18)}`;
+const timeMark = `t${"0".repeat(20)}`;
