@@ -20,9 +20,33 @@ describe("a character that a line came between", () => {
     );
   });
 
-  test("is given up when another one is cut", () => {
-    expect(joined([Buffer.from([0xf0, 0x41, 0xc3, 0x42, 0xa9, 0x43])])).toBe("A\ufffdBéC");
+  test("stays where it was cut when the rest does not follow the line at once", () => {
+    const [start, end] = [smile.subarray(0, 2), smile.subarray(2)];
+    const lines = Buffer.from("err\nmore\n");
+    expect(joined([start, lines, end])).toBe("\ufffderr\nmore\n\ufffd\ufffd");
+    expect(joined([start, Buffer.from("err"), end])).toBe("\ufffderr\ufffd\ufffd");
+    expect(joined([start, Buffer.from(`${"x".repeat(5000)}\n`), end])).toMatch(/^\ufffdx+\n\ufffd\ufffd$/);
   });
+});
+
+test("text in another encoding stays what it is and where it is", () => {
+  const bytes = Buffer.from("température 20°C\nmaximum 30°C\nÀ bientôt\n", "latin1");
+  const byBytes = [...bytes].map((byte) => Uint8Array.of(byte));
+  expect(joined([bytes])).toBe(bytes.toString());
+  expect(joined(byBytes)).toBe(bytes.toString());
+});
+
+test("little is held back", () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 3000 }), { maxLength: 20 }), (chunks) => {
+      const joiner = createCharacterJoiner();
+      let held = 0;
+      for (const chunk of chunks) {
+        held += chunk.length - joiner.push(chunk).length;
+        expect(held).toBeLessThan(4100);
+      }
+    }),
+  );
 });
 
 const pieces = fc.array(
