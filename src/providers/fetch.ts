@@ -91,6 +91,8 @@ function send(
   signal?: AbortSignal,
 ): Promise<IncomingMessage | { stale: ProviderError }> {
   return new Promise((resolve, reject) => {
+    // Opening the route took a while: an abort in it has no listener yet.
+    signal?.throwIfAborted();
     let sent: ClientRequest;
     const onAbort = () => {
       reject(signal?.reason);

@@ -164,6 +164,16 @@ describe("an abort rejects with its reason and closes the connection", () => {
     expect(requests).toBe(0);
   });
 
+  it.each(["http", "https"])("while the way to a server is opened: %s", async (scheme) => {
+    let connections = 0;
+    const url = await listen(createNetServer(() => void connections++));
+    const controller = new AbortController();
+    const reply = direct()(url.replace("http", scheme), { signal: controller.signal });
+    controller.abort(reason);
+    await expect(reply).rejects.toBe(reason);
+    expect(connections).toBe(0);
+  });
+
   it("before the reply", async () => {
     const controller = new AbortController();
     const { url, server } = await serve(() => controller.abort(reason));
