@@ -43,7 +43,7 @@ try {
   process.exitCode = 1;
 }
 if (process.exitCode === 0) {
-  // The new build takes the old one's place in one step, so that a program that starts meanwhile finds one of them.
+  // The new build takes the old one's place when all of it is there: for an instant only, who starts finds neither.
   if (existsSync(target)) renameSync(target, old);
   renameSync(fresh, target);
   rmSync(old, { recursive: true, force: true });

@@ -67,14 +67,13 @@ describe("unifiedDiff", () => {
     );
   });
 
-  test("is quick in a large file, and where very much changes", async () => {
-    const [old, now] = [numbered(8000, "old"), numbered(8000, "new")];
+  test("ends in a large file, and where very much changes", async () => {
+    const [old, now] = [numbered(16_000, "old"), numbered(16_000, "new")];
     const before = `${numbered(200_000, "head")}${old}${numbered(1000, "tail")}last`;
     const replacements = replace(before, [old, now], ["last", "end"]);
-    const startedAt = performance.now();
+    // One that compares all lines with all others exceeds the test's time.
     const diff = await unifiedDiff("f", { before, replacements });
-    expect(performance.now() - startedAt).toBeLessThan(2000);
-    expect(diff.split("\n").length).toBeLessThan(16_050);
+    expect(diff.split("\n").length).toBeLessThan(32_050);
     expect(applyPatch(before, diff)).toBe(applyReplacements(before, replacements));
   });
 });
