@@ -52,37 +52,50 @@ export function readChunk(chunk: JsonObject): CompletionChunk {
     choice: typeof choice.index === "number" ? choice.index : 0,
     ...readSaid(choices, "delta"),
     message: choices.some(({ message }) => isJsonObject(message)) ? readSaid(choices, "message") : undefined,
-    finishReason:
-      choices.map(({ finish_reason }) => readReason(finish_reason)).find((said) => said !== "") ?? "",
+    finishReason: readReason(choices),
     usage: toTokenCounts(chunk.usage) ?? toTokenCounts(choice.usage) ?? toTokenCounts(groq.usage),
     error: readError(chunk, choice, groq),
   };
 }
 
 function readSaid(choices: readonly JsonObject[], field: "delta" | "message"): Said {
-  const all = choices.map(({ [field]: said }) => (isJsonObject(said) ? said : {}));
-  const [first = {}] = all;
+  const first = saidIn(choices[0], field);
+  const thoughts = readReasoning(first);
+  const words = readContent(first.content);
   return {
-    parts: [...readReasoning(first), ...readContent(first.content)],
+    parts: thoughts.length === 0 ? words : [...thoughts, ...words],
     reasoningDetails: toObjects(first.reasoning_details),
     refusal: text(first.refusal),
     // One choice is asked for: where a server sends several, the calls of one answer are in another than its text.
-    calls: all.flatMap(readCalls),
+    calls:
+      choices.length < 2 ? readCalls(first) : choices.flatMap((choice) => readCalls(saidIn(choice, field))),
   };
 }
 
+function saidIn(choice: JsonObject | undefined, field: "delta" | "message"): JsonObject {
+  const said = choice?.[field];
+  return isJsonObject(said) ? said : {};
+}
+
 /** Some servers write out that there is no reason yet. */
-function readReason(value: JsonValue | undefined): string {
-  return value === "null" ? "" : text(value);
+function readReason(choices: readonly JsonObject[]): string {
+  for (const { finish_reason } of choices) {
+    const reason = text(finish_reason);
+    if (reason !== "" && reason !== "null") return reason;
+  }
+  return "";
 }
 
 /** The first of these that states a text: servers that send two of them send the same twice. */
 const reasoningFields = ["reasoning_content", "reasoning", "reasoning_text"] as const;
 
 function readReasoning(delta: JsonObject): ContentPart[] {
-  const plain = reasoningFields.map((field) => text(delta[field])).find((value) => value !== "");
-  const said = plain ?? toObjects(delta.reasoning_details).map(reasoningDetailText).join("");
-  return toParts("thinking", said);
+  for (const field of reasoningFields) {
+    const said = text(delta[field]);
+    if (said !== "") return toParts("thinking", said);
+  }
+  if (delta.reasoning_details === undefined) return [];
+  return toParts("thinking", toObjects(delta.reasoning_details).map(reasoningDetailText).join(""));
 }
 
 /** The words of one structured reasoning item; empty for an encrypted one. */
@@ -111,6 +124,7 @@ function toParts(kind: ContentPart["kind"], said: string): ContentPart[] {
 }
 
 function readCalls(delta: JsonObject): ToolCallDelta[] {
+  if (delta.tool_calls == null && delta.function_call == null) return [];
   const calls = Array.isArray(delta.tool_calls)
     ? toObjects(delta.tool_calls)
     : toObjects([delta.tool_calls ?? null]);

@@ -91,12 +91,18 @@ export function createCompletion(provider: string): Completion {
 
   function takeContent(said: Said, appendCall: typeof calls.append): ProviderEvent[] {
     refusal += said.refusal;
-    const text = said.parts.findIndex(({ kind }) => kind === "text");
-    const thoughts = text < 0 ? said.parts.length : text;
-    const events = said.parts.slice(0, thoughts).flatMap(blocks.append);
-    // Before the text of the same chunk, which closes the thinking that they belong to.
-    events.push(...blocks.keep(said.reasoningDetails));
-    events.push(...said.parts.slice(thoughts).flatMap(blocks.append));
+    const events: ProviderEvent[] = [];
+    let isKept = said.reasoningDetails.length === 0;
+    const keep = () => {
+      if (!isKept) events.push(...blocks.keep(said.reasoningDetails));
+      isKept = true;
+    };
+    for (const part of said.parts) {
+      // Before the text of the same chunk, which closes the thinking that they belong to.
+      if (part.kind === "text") keep();
+      events.push(...blocks.append(part));
+    }
+    keep();
     for (const call of said.calls) events.push(...blocks.close(), ...appendCall(call));
     return events;
   }

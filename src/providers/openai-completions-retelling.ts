@@ -34,7 +34,7 @@ export function createRetelling(): Retelling {
       refusal += chunk.refusal;
       calls += chunk.calls.length;
       details += chunk.reasoningDetails.length;
-      return { ...chunk, parts };
+      return parts === chunk.parts ? chunk : { ...chunk, parts };
     },
     hasDeltas,
     news(message) {
