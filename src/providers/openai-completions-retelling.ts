@@ -11,18 +11,19 @@ export type Retelling = {
 };
 
 export function createRetelling(): Retelling {
-  const said = { text: "", thinking: "" };
+  const said = { text: createTextInPieces(), thinking: createTextInPieces() };
   let refusal = "";
   let calls = 0;
   let details = 0;
   let speaker: number | undefined;
 
-  const hasDeltas = () => said.text + said.thinking + refusal !== "" || calls + details > 0;
+  const hasDeltas = () => said.text.whole() + said.thinking.whole() + refusal !== "" || calls + details > 0;
 
   /** The message's text where the deltas had none, or their text and more; else the deltas' holds. */
   function rest(kind: ContentPart["kind"], { parts }: Said): ContentPart[] {
     const whole = parts.map((part) => (part.kind === kind ? part.text : "")).join("");
-    const text = whole.startsWith(said[kind]) ? whole.slice(said[kind].length) : "";
+    const before = said[kind].whole();
+    const text = whole.startsWith(before) ? whole.slice(before.length) : "";
     return text === "" ? [] : [{ kind, text }];
   }
 
@@ -30,7 +31,7 @@ export function createRetelling(): Retelling {
     ofOneChoice(chunk) {
       if (chunk.parts.length > 0) speaker ??= chunk.choice;
       const parts = chunk.choice === speaker ? chunk.parts : [];
-      for (const { kind, text } of parts) said[kind] += text;
+      for (const { kind, text } of parts) said[kind].add(text);
       refusal += chunk.refusal;
       calls += chunk.calls.length;
       details += chunk.reasoningDetails.length;
@@ -46,5 +47,29 @@ export function createRetelling(): Retelling {
         calls: message.calls,
       };
     },
+  };
+}
+
+type TextInPieces = { add(piece: string): void; whole(): string };
+
+const maxPieces = 512;
+
+/** A text that grows by small pieces: to V8 each that is appended at once is an object for as long as the text lives. */
+function createTextInPieces(): TextInPieces {
+  let text = "";
+  let pieces: string[] = [];
+
+  function whole(): string {
+    text += pieces.join("");
+    pieces = [];
+    return text;
+  }
+
+  return {
+    add(piece) {
+      pieces.push(piece);
+      if (pieces.length === maxPieces) whole();
+    },
+    whole,
   };
 }
