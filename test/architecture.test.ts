@@ -48,7 +48,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     ...["serve", "start", "flags", "commands", "session", "providers", "tools", "config", "contract"],
     ...["host.ts", "main.ts", "version.ts"],
   ],
-  report: ["flags", "start", "session", "sinks", "contract", "exit-status.ts", "host.ts", "main.ts"],
+  report: ["flags", "start", "session", "sinks", "tools", "contract", "exit-status.ts", "host.ts", "main.ts"],
   serve: [
     ...["start", "flags", "commands", "runs", "session", "sinks", "config", "contract"],
     ...["host.ts", "main.ts", "version.ts"],

@@ -43,8 +43,9 @@ export function createRequestFetch(fetch: ProviderFetch, signal: AbortSignal): R
 }
 
 /**
- * All headers of one request, their names in lower case. They take the place of the SDK's, which tell of this machine and of what its environment
- * holds for the SDK's own provider. What the model's configuration states comes last and wins.
+ * All headers of one request, their names in lower case. They take the place of the SDK's, which tell of this machine
+ * and of what its environment holds for the SDK's own provider. What the model's configuration states comes last and
+ * wins.
  */
 export function toRequestHeaders(
   model: Model,

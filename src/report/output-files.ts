@@ -1,7 +1,8 @@
-import { fstatSync, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { StartupError } from "../contract/errors.ts";
 import type { Flags } from "../flags/options.ts";
 import type { Host } from "../host.ts";
+import { isOwnOutput } from "../tools/own-output.ts";
 import { checkOutputFile, locate } from "./output-file.ts";
 
 type Streams = Pick<Host, "cwd" | "stdout" | "stderr">;
@@ -46,11 +47,11 @@ function streamBehind(
   { cwd, stdout, stderr }: Streams,
   isExact: boolean,
 ): "stdout" | "stderr" | undefined {
-  const stats = statsOf(() => locate(file, cwd).stats);
+  const stats = statsOf(file, cwd);
   // A device such as /dev/null is no place where something could be lost.
   if (stats === undefined || stats.isCharacterDevice()) return undefined;
-  if ((isExact || stats.isFile()) && isSame(stats, stdout.fd)) return "stdout";
-  return stats.isFile() && isSame(stats, stderr.fd) ? "stderr" : undefined;
+  if ((isExact || stats.isFile()) && isOwnOutput(stats, [stdout.fd])) return "stdout";
+  return stats.isFile() && isOwnOutput(stats, [stderr.fd]) ? "stderr" : undefined;
 }
 
 /** The same for two names of one file; undefined for what may well be written to twice. */
@@ -64,14 +65,9 @@ function identity(file: string, cwd: string): string | undefined {
   }
 }
 
-function isSame({ dev, ino }: Stats, descriptor: number): boolean {
-  const stats = statsOf(() => fstatSync(descriptor));
-  return stats?.dev === dev && stats.ino === ino;
-}
-
-function statsOf(look: () => Stats | undefined): Stats | undefined {
+function statsOf(file: string, cwd: string): Stats | undefined {
   try {
-    return look();
+    return locate(file, cwd).stats;
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { fstatSync, type Stats, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { exportToFile, toSource } from "../commands/export.ts";
 import { openExportFile } from "../commands/export-file.ts";
@@ -6,6 +6,7 @@ import { type ExportSource, exportEndings, formatOfFile } from "../commands/expo
 import { PersistenceError, StartupError } from "../contract/errors.ts";
 import { streamSessionFile } from "../session/session-read.ts";
 import type { SessionStore } from "../session/store.ts";
+import { isOwnOutput } from "../tools/own-output.ts";
 
 export type ExportToOptions = {
   /** Its ending names the format; absent: `<session id>.html`. */
@@ -29,7 +30,7 @@ export async function exportTo(
   const format = formatOfFile(path);
   if (format === undefined)
     throw new StartupError(`${path} has to end in one of ${[...exportEndings.keys()].join(", ")}`);
-  if (isOwnOutput(path))
+  if (isOwnFile(path))
     throw new StartupError(`${path} is where this run's own output goes: choose another name`);
   const write = (source: ExportSource) =>
     exportToFile(source, { format, signal }, openExportFile(path, store.path));
@@ -41,20 +42,11 @@ export async function exportTo(
   return path;
 }
 
-/** An export under the name of the file that stdout or stderr goes to would take the place of all that was said. */
-function isOwnOutput(path: string): boolean {
-  const file = statsOf(() => statSync(path));
-  if (file?.isFile() !== true) return false;
-  return [1, 2].some((descriptor) => {
-    const own = statsOf(() => fstatSync(descriptor));
-    return own?.dev === file.dev && own.ino === file.ino;
-  });
-}
-
-function statsOf(look: () => Stats): Stats | undefined {
+function isOwnFile(path: string): boolean {
   try {
-    return look();
+    const stats = statSync(path);
+    return stats.isFile() && isOwnOutput(stats);
   } catch {
-    return undefined;
+    return false;
   }
 }

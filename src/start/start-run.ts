@@ -147,6 +147,7 @@ function isServed({ mode }: Flags): boolean {
   return mode === "rpc" || mode === "acp";
 }
 
+/** Throws a StartupError when there are messages or files although prompts come from a client. */
 export function noPrompts({ flags: { mode }, messages, files }: RunInvocation): readonly Prompt[] {
   if (messages.length + files.length === 0) return [];
   throw new StartupError(`--mode ${mode} takes its prompts from stdin: leave out the messages and files`);

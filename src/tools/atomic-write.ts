@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants, fstatSync, type Stats } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import {
   access,
   type FileHandle,
@@ -13,6 +13,7 @@ import {
   stat,
 } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { isOwnOutput } from "./own-output.ts";
 import { errorCode, specialKind } from "./path.ts";
 
 /** A path that cannot be written because of what is there: the message is one sentence without the path. */
@@ -40,18 +41,6 @@ export async function writeFileAtomically(path: string, data: Buffer, signal: Ab
   if (old !== undefined && old.nlink > 1) await overwriteInPlace(target, data);
   else if (!(await replaceByRename(target, data, old))) await overwriteInPlace(target, data);
   return old === undefined;
-}
-
-/** A new file under the name of the one that stdout or stderr goes to (`/dev/stdout`, `> run.json`) would take all that was said. */
-function isOwnOutput({ dev, ino }: Stats): boolean {
-  return [1, 2].some((descriptor) => {
-    try {
-      const own = fstatSync(descriptor);
-      return own.dev === dev && own.ino === ino;
-    } catch {
-      return false;
-    }
-  });
 }
 
 /** The path that writing to a path ends at: links are followed even where the last one leads to nothing. */

@@ -78,8 +78,8 @@ describe("loadSkills", () => {
     file("project/skills/by-folder/SKILL.md", "---\ndescription: Has no name.\n---\n");
     file("home/skills/README.md");
     folder("home/skills/empty");
-    file("shared/linked/SKILL.md", skill("linked", "Is elsewhere."));
-    symlinkSync("../../shared/linked", path("home/skills/linked"));
+    file("elsewhere/linked/SKILL.md", skill("linked", "Is elsewhere."));
+    symlinkSync("../../elsewhere/linked", path("home/skills/linked"));
     const skills = loadSkills({ folders: [path("home"), path("project"), path("missing")], warn });
     expect(skills).toEqual([
       {
