@@ -1,4 +1,5 @@
 import { StartupError } from "../contract/errors.ts";
+import { maxTimerMs } from "../contract/timers.ts";
 
 // Each reads the value of an option, which it names in the StartupError for a value that is not allowed.
 
@@ -35,9 +36,6 @@ export function variableName(option: string, value: string): string {
   }
   return name;
 }
-
-/** The longest time that a timer of Node can wait. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /** A time in milliseconds; one that is longer than a timer can wait is cut to that. */
 export function milliseconds(option: string, value: string): number {

@@ -1,4 +1,5 @@
 import type { Model } from "../contract/provider.ts";
+import { maxTimerMs } from "../contract/timers.ts";
 import type { ProviderFetch } from "./adapter.ts";
 
 /** The fetch of one request, for an SDK that hides what went wrong. */
@@ -9,7 +10,7 @@ export type RequestFetch = {
 };
 
 /** The longest time that a timer can hold, in place of an SDK's own limit: the time limits are ours. */
-export const noTimeoutMs = 2 ** 31 - 1;
+export const noTimeoutMs = maxTimerMs;
 
 /** What the SDK gets as body, and does not touch. Its fetch puts the real one, which is in parts, in its place. */
 export const bodyStandIn = new Uint8Array();

@@ -1,5 +1,6 @@
 import { ProviderError } from "../contract/errors.ts";
 import type { Provider, ProviderEvent, ProviderRequest, Timeouts } from "../contract/provider.ts";
+import { maxTimerMs } from "../contract/timers.ts";
 
 /**
  * A provider whose replies have time limits: until the first event, and between events. The clock runs only while the
@@ -92,9 +93,6 @@ function createWait(events: AsyncGenerator<ProviderEvent, void>, abort: (reason:
     end: () => clearTimeout(timer),
   };
 }
-
-/** What a timer can hold: a longer one fires at once. */
-const maxTimerMs = 2 ** 31 - 1;
 
 function tooSlow(provider: string, name: keyof Timeouts, timeouts: Timeouts): ProviderError {
   const seconds = timeouts[name] / 1000;

@@ -1,5 +1,6 @@
 import type { ProviderError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
+import { maxTimerMs } from "../contract/timers.ts";
 
 /** When and how long to wait before a failed request is made again. Times in milliseconds. */
 export type RetrySettings = {
@@ -84,9 +85,6 @@ export function createRetrySeries(deps: RetryDeps): RetrySeries {
   };
 }
 
-/** A timer of Node that is told to wait longer than this does not wait at all. */
-const longestTimerMs = 2 ** 31 - 1;
-
 /** The wait before attempt 1, 2, 3 ... in milliseconds; undefined when there is to be no such attempt. */
 export function retryDelayMs(
   error: ProviderError,
@@ -94,7 +92,7 @@ export function retryDelayMs(
   deps: Pick<RetryDeps, "settings" | "random">,
 ): number | undefined {
   const { enabled, maxRetries, baseDelayMs } = deps.settings;
-  const maxDelayMs = Math.min(deps.settings.maxDelayMs, longestTimerMs);
+  const maxDelayMs = Math.min(deps.settings.maxDelayMs, maxTimerMs);
   if (!enabled || !error.transient || attempt > maxRetries) return undefined;
   if (error.retryAfterMs !== undefined)
     return error.retryAfterMs > maxDelayMs ? undefined : error.retryAfterMs;

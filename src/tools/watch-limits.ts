@@ -1,3 +1,4 @@
+import { maxTimerMs } from "../contract/timers.ts";
 export type OutputStream = "stdout" | "stderr";
 
 /** Takes output as it comes. The chunk is only valid during the call. Must not throw. */
@@ -15,8 +16,6 @@ export type Limits = {
 /** What ended it. */
 export type StopReason = "timeout" | "abort" | "ceiling";
 
-const longestTimerMs = 2 ** 31 - 1;
-
 /** Watches over time, signal and amount of output; `stopped` resolves when the first of them says stop. */
 export function watchLimits({
   signal,
@@ -32,8 +31,7 @@ export function watchLimits({
   const onTimeout = (): void => stop("timeout");
   if (signal?.aborted) onAbort();
   signal?.addEventListener("abort", onAbort, { once: true });
-  const timer =
-    timeoutMs === undefined ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, longestTimerMs));
+  const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, maxTimerMs));
   let bytes = 0;
   return {
     stopped,
