@@ -85,7 +85,7 @@ function tools(shellPath: () => string | undefined, { env }: Host): Check[] {
       isNeeded: false,
       async look() {
         const [{ findProgram }, { defaultShell }] = await Promise.all([
-          import("../tools/find-python.ts"),
+          import("../tools/find-program.ts"),
           import("../tools/shell.ts"),
         ]);
         const shell = shellPath() ?? defaultShell();

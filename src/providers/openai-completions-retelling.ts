@@ -10,6 +10,7 @@ export type Retelling = {
   news(message: Said): Said;
 };
 
+/** Makes the memory of one reply. */
 export function createRetelling(): Retelling {
   const said = { text: createTextInPieces(), thinking: createTextInPieces() };
   let refusal = "";
