@@ -57,7 +57,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
 
 /** Who alone may import a library, and whether only when it is used. */
 const owners: readonly { readonly library: RegExp; readonly files: RegExp; readonly lazy?: true }[] = [
-  { library: /^zod$/, files: /^contract\/schema\.ts$|^commands\/schema\.ts$/ },
+  { library: /^zod$/, files: /^contract\/(?:message-schemas|schema)\.ts$|^commands\/schema\.ts$/ },
   { library: /^openai(\/|$)/, files: /^providers\/openai-/ },
   { library: /^@anthropic-ai\/sdk(\/|$)/, files: /^providers\/anthropic-messages\.ts$/ },
   { library: /^eventsource-parser$/, files: /^providers\/sse\.ts$/ },

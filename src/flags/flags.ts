@@ -2,7 +2,8 @@ import { StartupError } from "../contract/errors.ts";
 import { nearest } from "../contract/spelling.ts";
 import { type Command, type CommandInvocation, commands } from "./commands.ts";
 import { commandHelpText, helpText } from "./help.ts";
-import { checkTogether, defaultFlags, type Flags, optionGroups } from "./options.ts";
+import { checkTogether } from "./option-rules.ts";
+import { defaultFlags, type Flags, optionGroups } from "./options.ts";
 
 /** A prompt from the command line. */
 export type MessageArgument = {
