@@ -8,7 +8,7 @@ export type ProviderInit = Omit<RequestInit, "body"> & {
   readonly body?: RequestInit["body"] | RequestBody;
 };
 
-/** What the SDKs call instead of the global fetch. */
+/** What requests go through instead of the global fetch. */
 export type ProviderFetch = (url: string | URL | Request, init?: ProviderInit) => Promise<Response>;
 
 /** What proves to a provider who asks. */
@@ -25,5 +25,5 @@ export type AdapterDeps = {
   readonly fetch: ProviderFetch;
 };
 
-/** Makes the adapter of one API. Loading its file loads the SDK, so the file is imported when it is used. */
+/** Makes the adapter of one API. Its file is imported when it is used: a run needs one of them. */
 export type CreateAdapter = (deps: AdapterDeps) => Provider;

@@ -9,7 +9,7 @@ import { type ReplyBody, toReplyBody, toResponse } from "./reply.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Makes a fetch over node:http and node:https for the SDKs. Connections are kept for the next request and never keep
+ * Makes a fetch over node:http and node:https. Connections are kept for the next request and never keep
  * the process alive; proxies come from `env`; redirects are followed where the request can be repeated; bodies are
  * decompressed and read only as far as they are asked for. An abort of `init.signal`, at any moment, rejects with its
  * reason and closes the connection; what else goes wrong is thrown as a ProviderError of kind `network` or `protocol`.

@@ -53,19 +53,14 @@ export function toStreamError(error: JsonValue, provider: string, stopReasonRaw 
 }
 
 /**
- * The ProviderError for whatever a request threw: itself, the one that an SDK wrapped, a broken connection; anything
- * else is a fault of the protocol.
+ * The ProviderError for whatever a request threw: itself, one that it wraps, a broken connection; anything else is a
+ * fault of the protocol.
  */
 export function toProviderError(thrown: unknown, provider: string): ProviderError {
   const wrapped = findProviderError(thrown);
   if (wrapped !== undefined) return wrapped;
   const network = toNetworkError(thrown, provider);
   if (network !== undefined) return network;
-  if (thrown instanceof Error && thrown.constructor.name === "APIConnectionTimeoutError") {
-    return new ProviderError("network", `cannot connect to ${provider}: no answer in time`, {
-      cause: thrown,
-    });
-  }
   const words = oneLine(errorMessage(thrown), 2_000);
   return new ProviderError("protocol", `the reply of ${provider} cannot be read: ${words}`, {
     cause: thrown,

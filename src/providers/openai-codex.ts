@@ -3,9 +3,9 @@ import type { ProviderRequest } from "../contract/provider.ts";
 import type { CreateAdapter, Credentials } from "./adapter.ts";
 import { toProvider } from "./adapter-stream.ts";
 import { readCodexToken } from "./openai-codex-credentials.ts";
-import { sendOpenAIRequest } from "./openai-request.ts";
 import { toDeltas } from "./openai-responses-deltas.ts";
 import { toCodexParams } from "./openai-responses-params.ts";
+import { bearer, post } from "./post.ts";
 import { toRequestBody } from "./request-body.ts";
 import { readServerEvents } from "./sse.ts";
 
@@ -13,17 +13,17 @@ import { readServerEvents } from "./sse.ts";
 export const createOpenAICodex: CreateAdapter = ({ credentials, fetch }) =>
   toProvider(async (request, signal) => {
     const { model } = request;
-    const own = new AbortController();
-    const { apiKey } = credentials;
-    const headers = toHeaders(credentials, request);
-    const body = toRequestBody(toCodexParams(request), "input");
-    const response = await sendOpenAIRequest(
+    const response = await post(
       fetch,
-      { model, path: "/responses", apiKey, headers, body },
-      AbortSignal.any([signal, own.signal]),
+      model,
+      {
+        path: "/responses",
+        headers: toHeaders(credentials, request),
+        body: toRequestBody(toCodexParams(request), "input"),
+      },
+      signal,
     );
-    const events = readServerEvents(response, model.provider);
-    return toDeltas(events, { provider: model.provider, abandon: () => own.abort() });
+    return toDeltas(readServerEvents(response, model.provider), { provider: model.provider });
   });
 
 /** Throws a ProviderError of kind `auth` when the token has expired: there is no point in asking. */
@@ -41,6 +41,7 @@ function toHeaders(
   }
   const account = accountId ?? token.accountId;
   return {
+    ...bearer(apiKey),
     ...(account !== undefined && { "chatgpt-account-id": account }),
     "openai-beta": "responses=experimental",
     originator: "base-context",

@@ -7,7 +7,7 @@ import { laterFinishReason, toEnd } from "./openai-completions-finish.ts";
 import { createRetelling } from "./openai-completions-retelling.ts";
 import { createToolCalls } from "./openai-completions-tool-calls.ts";
 import { settleWithin } from "./settle-within.ts";
-import type { ServerEvent } from "./sse.ts";
+import type { ServerEvent, ServerEvents } from "./sse.ts";
 
 /**
  * How long the usage may take after the finish reason when the server leaves its stream open. Long enough for an event
@@ -18,8 +18,6 @@ const defaultGraceMs = 5_000;
 export type DeltaOptions = {
   /** Whom the errors name. */
   readonly provider: string;
-  /** Called when the reply is over but its stream may never be: what is still waited for has to be broken off. */
-  readonly abandon: () => void;
   readonly graceMs?: number;
 };
 
@@ -29,15 +27,15 @@ export type DeltaOptions = {
  * fails or is not complete.
  */
 export async function* toDeltas(
-  events: AsyncGenerator<ServerEvent>,
-  { provider, abandon, graceMs = defaultGraceMs }: DeltaOptions,
+  events: ServerEvents,
+  { provider, graceMs = defaultGraceMs }: DeltaOptions,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const reply = createCompletion(provider);
   let isDone = false;
   try {
     while (!isDone) {
       const next = events.next();
-      const result = await (reply.isFinished() ? settleWithin(next, graceMs, abandon) : next);
+      const result = await (reply.isFinished() ? settleWithin(next, graceMs, events.abandon) : next);
       if (result === undefined || result.done) break;
       const event = result.value;
       isDone = event.kind !== "event";

@@ -2,7 +2,7 @@ import type { CreateAdapter } from "./adapter.ts";
 import { toProvider } from "./adapter-stream.ts";
 import { toDeltas } from "./openai-completions-deltas.ts";
 import { toParams } from "./openai-completions-params.ts";
-import { sendOpenAIRequest } from "./openai-request.ts";
+import { bearer, post } from "./post.ts";
 import { toRequestBody } from "./request-body.ts";
 import { readServerEvents } from "./sse.ts";
 
@@ -10,17 +10,15 @@ import { readServerEvents } from "./sse.ts";
 export const createOpenAICompletions: CreateAdapter = ({ credentials, fetch }) =>
   toProvider(async (request, signal) => {
     const { model } = request;
-    const own = new AbortController();
-    const response = await sendOpenAIRequest(
+    const response = await post(
       fetch,
+      model,
       {
-        model,
         path: "/chat/completions",
-        apiKey: credentials.apiKey,
+        headers: bearer(credentials.apiKey),
         body: toRequestBody(toParams(request), "messages"),
       },
-      AbortSignal.any([signal, own.signal]),
+      signal,
     );
-    const events = readServerEvents(response, model.provider);
-    return toDeltas(events, { provider: model.provider, abandon: () => own.abort() });
+    return toDeltas(readServerEvents(response, model.provider), { provider: model.provider });
   });

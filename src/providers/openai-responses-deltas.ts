@@ -6,7 +6,7 @@ import { toStreamError } from "./http-error.ts";
 import { toCount, toText } from "./json-values.ts";
 import { createOutputItems, type OutputItems } from "./openai-responses-items.ts";
 import { settleWithin } from "./settle-within.ts";
-import type { ServerEvent } from "./sse.ts";
+import type { ServerEvent, ServerEvents } from "./sse.ts";
 
 /** How long the failed response may take behind the error event that it usually follows. */
 const defaultGraceMs = 500;
@@ -14,8 +14,6 @@ const defaultGraceMs = 500;
 export type DeltaOptions = {
   /** Whom the errors name. */
   readonly provider: string;
-  /** Called when the reply is over but its stream may never be: what is still waited for has to be broken off. */
-  readonly abandon: () => void;
   readonly graceMs?: number;
 };
 
@@ -24,8 +22,8 @@ export type DeltaOptions = {
  * Throws a ProviderError when the reply fails or stops before its end.
  */
 export async function* toDeltas(
-  events: AsyncGenerator<ServerEvent>,
-  { provider, abandon, graceMs = defaultGraceMs }: DeltaOptions,
+  events: ServerEvents,
+  { provider, graceMs = defaultGraceMs }: DeltaOptions,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const next = createResponseMachine(provider);
   try {
@@ -33,7 +31,7 @@ export async function* toDeltas(
       const data = toResponseEvent(result.value);
       if (data === undefined) continue;
       if (isError(data)) {
-        const behind = await settleWithin(events.next(), graceMs, abandon);
+        const behind = await settleWithin(events.next(), graceMs, events.abandon);
         const hasFailed = [result, behind].some(isFailedResponse);
         throw toStreamError(errorOf(data), provider, hasFailed ? "failed" : "");
       }

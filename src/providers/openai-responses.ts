@@ -1,8 +1,8 @@
 import type { CreateAdapter } from "./adapter.ts";
 import { toProvider } from "./adapter-stream.ts";
-import { sendOpenAIRequest } from "./openai-request.ts";
 import { toDeltas } from "./openai-responses-deltas.ts";
 import { toParams } from "./openai-responses-params.ts";
+import { bearer, post } from "./post.ts";
 import { toRequestBody } from "./request-body.ts";
 import { readServerEvents } from "./sse.ts";
 
@@ -10,14 +10,15 @@ import { readServerEvents } from "./sse.ts";
 export const createOpenAIResponses: CreateAdapter = ({ credentials, fetch }) =>
   toProvider(async (request, signal) => {
     const { model } = request;
-    const own = new AbortController();
-    const { apiKey } = credentials;
-    const body = toRequestBody(toParams(request), "input");
-    const response = await sendOpenAIRequest(
+    const response = await post(
       fetch,
-      { model, path: "/responses", apiKey, body },
-      AbortSignal.any([signal, own.signal]),
+      model,
+      {
+        path: "/responses",
+        headers: bearer(credentials.apiKey),
+        body: toRequestBody(toParams(request), "input"),
+      },
+      signal,
     );
-    const events = readServerEvents(response, model.provider);
-    return toDeltas(events, { provider: model.provider, abandon: () => own.abort() });
+    return toDeltas(readServerEvents(response, model.provider), { provider: model.provider });
   });

@@ -14,7 +14,7 @@ export type ProviderDeps = {
   readonly secrets: readonly string[];
 };
 
-/** Makes the provider that answers for a model. Loads the adapter of the model's API, and with it an SDK. */
+/** Makes the provider that answers for a model. Loads the adapter of the model's API. */
 export async function createProvider(model: Model, deps: ProviderDeps): Promise<Provider> {
   const createAdapter = await adapters[model.api]();
   const fetch = withStatusCheck(deps.fetch, model.provider);

@@ -10,8 +10,7 @@ export type ReplyParts = {
 };
 
 /**
- * The bytes of a reply. It is its own iterator, so that whoever reads on keeps the whole of it alive: an SDK aborts a
- * request when its body was collected as garbage.
+ * The bytes of a reply. It is its own iterator: there is one reader.
  */
 export type ReplyBody = AsyncIterableIterator<Uint8Array> & {
   /** Gives up the rest and lets the connection go. */
@@ -20,8 +19,8 @@ export type ReplyBody = AsyncIterableIterator<Uint8Array> & {
 };
 
 /**
- * Makes what the SDKs need of a `Response`. The global one is not used: its first touch costs as much as a short run,
- * and its streams cost more than the reply.
+ * Makes what is asked of a `Response`. The global one is not used: its first touch costs as much as a short run, and its
+ * streams cost more than the reply.
  */
 export function toResponse(parts: ReplyParts): Response {
   const { status, statusText, url, body } = parts;
@@ -43,7 +42,7 @@ export function toResponse(parts: ReplyParts): Response {
       return buffer.slice(byteOffset, byteOffset + byteLength);
     },
   };
-  // The parts of a Response that anybody here or in an SDK asks for, and no more.
+  // The parts of a Response that anybody here asks for, and no more.
   return reply as unknown as Response;
 }
 

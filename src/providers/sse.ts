@@ -11,6 +11,12 @@ export type ServerEvent =
   | { kind: "done" }
   | { kind: "whole"; data: JsonValue };
 
+/** The steps of a reply. */
+export type ServerEvents = AsyncGenerator<ServerEvent> & {
+  /** Lets the connection go at once: the reply is over, but its stream may never be. */
+  abandon(): void;
+};
+
 /** Characters of one event, of a whole JSON reply, and of a page that is only quoted. */
 const maxEventLength = 64 * 1024 * 1024;
 const maxPageLength = 64 * 1024;
@@ -24,8 +30,12 @@ const drainMs = 100;
  *
  * @param provider Whom the errors name.
  */
-export async function* readServerEvents(response: Response, provider: string): AsyncGenerator<ServerEvent> {
+export function readServerEvents(response: Response, provider: string): ServerEvents {
   const chunks = openText(response, provider);
+  return Object.assign(read(chunks, response, provider), { abandon: chunks.cancel });
+}
+
+async function* read(chunks: TextChunks, response: Response, provider: string): AsyncGenerator<ServerEvent> {
   let ended = false;
   try {
     const start = await readStart(chunks);
@@ -55,6 +65,8 @@ type TextChunks = {
   next(): Promise<string | undefined>;
   /** Lets the connection go: reads on for a moment, then cancels. */
   release(): void;
+  /** Lets the connection go at once. */
+  cancel(): void;
   ended(): boolean;
 };
 
@@ -77,6 +89,7 @@ function openText(response: Response, provider: string): TextChunks {
     release() {
       if (iterator !== undefined && !ended) void drain(iterator);
     },
+    cancel: () => cancel(iterator),
     ended: () => ended,
   };
 }
@@ -96,20 +109,23 @@ function toBodyError(thrown: unknown, provider: string): unknown {
 }
 
 async function drain(iterator: AsyncIterator<unknown>): Promise<void> {
-  const cancel = () => void iterator.return?.()?.catch(() => undefined);
   const deadlineMs = monotonicMs() + drainMs;
   // The timer is for a body that is silent, the deadline for one that never is.
-  const timer = setTimeout(cancel, drainMs);
+  const timer = setTimeout(() => cancel(iterator), drainMs);
   timer.unref();
   try {
     while (!(await iterator.next()).done) {
-      if (monotonicMs() > deadlineMs) return cancel();
+      if (monotonicMs() > deadlineMs) return cancel(iterator);
     }
   } catch {
     // The reply was over: how its connection ends does not matter.
   } finally {
     clearTimeout(timer);
   }
+}
+
+function cancel(iterator: AsyncIterator<unknown> | undefined): void {
+  iterator?.return?.()?.catch(() => undefined);
 }
 
 /** Reads up to the first character that is no white space. */

@@ -42,7 +42,7 @@ export type PickModelOptions = {
   readonly warn: (line: string) => void;
 };
 
-/** Chooses the model and makes its provider, which loads an SDK only with its first request. */
+/** Chooses the model and makes its provider, which loads its adapter only with its first request. */
 export async function pickModel(options: PickModelOptions): Promise<PickedModel> {
   const { flags, host, settings } = options;
   const fetch = createFetch({ env: host.env });

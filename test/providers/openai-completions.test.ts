@@ -25,7 +25,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("sends the key, the model's headers and nothing that the environment or the SDK would add", async () => {
+it("sends the key, the model's headers and nothing that the environment holds for others", async () => {
   vi.stubEnv("OPENAI_API_KEY", "from-env");
   vi.stubEnv("OPENAI_BASE_URL", "http://elsewhere.invalid");
   vi.stubEnv("OPENAI_ORG_ID", "org");
@@ -136,7 +136,9 @@ it("waits for nothing before the finish reason came, and abandons what never end
     await new Promise(() => undefined);
   }
   const abandon = vi.fn();
-  const outcome = await collect(toDeltas(events(), { provider: "test", abandon, graceMs: 1 }));
+  const outcome = await collect(
+    toDeltas(Object.assign(events(), { abandon }), { provider: "test", graceMs: 1 }),
+  );
   expect(outcome).toMatchObject({ text: "ok", stopReason: "stop" });
   expect(abandon).toHaveBeenCalledTimes(1);
 });
@@ -185,7 +187,7 @@ it("lets the connection go when its reader stops early", async () => {
   await vi.waitFor(() => expect(onReturn).toHaveBeenCalled());
 });
 
-it("passes on what fetch threw, whatever the SDK would make of it", async () => {
+it("passes on what fetch threw", async () => {
   const error = new ProviderError("overloaded", "test answered 504: Gateway timed out");
   const adapter = createOpenAICompletions({
     credentials: {},

@@ -22,7 +22,7 @@ const lateFiles = [
     "start/start-run.ts",
     "serve/presence.ts",
     "providers/sse.ts",
-    "providers/request-fetch.ts",
+    "providers/post.ts",
     "providers/tool-call-ids.ts",
   ],
   ["shell", "tools/shell.ts", "tools/output-buffer.ts", "tools/live-updates.ts"],
@@ -58,8 +58,8 @@ async function bundle() {
     platform: "node",
     external: Object.keys({ ...dependencies, ...optionalDependencies }),
     moduleTypes: { ".md": "text", ".py": "text" },
-    transform: { target: "node20", ...withoutNodeFetch() },
-    plugins: [{ name: "without-sdk-resources", transform: emptyResource }, imports.plugin],
+    transform: { target: "node20" },
+    plugins: [imports.plugin],
     logLevel: "warn",
   };
   // Names stay as they are: they are what a stack trace is read by.
@@ -125,26 +125,6 @@ function watchImports() {
       return reached.get(roots).has(id);
     },
   };
-}
-
-/** Keeps the SDKs from touching what loads Node's own fetch and its streams: requests go out through node:http. */
-function withoutNodeFetch() {
-  const file = `${root}src/providers/headers.ts`;
-  return {
-    inject: { Headers: [file, "Headers"], FormData: [file, "FormData"] },
-    define: { "globalThis.Blob": "undefined", "globalThis.ReadableStream": "undefined" },
-  };
-}
-
-/**
- * Empties the classes that stand for the parts of OpenAI's API. Requests are made with the client's own `post`, and two
- * thirds of what the SDK loads are these classes.
- */
-function emptyResource(code, id) {
-  if (!/[\\/]node_modules[\\/]openai[\\/]resources[\\/]/.test(id)) return undefined;
-  const classes = [...code.matchAll(/^export class (\w+)/gm)].map(([, name]) => `export class ${name} {}`);
-  const others = code.match(/^export (?:\*|\{[^}]*\}) from .*$/gm) ?? [];
-  return [...others, ...classes].join("\n");
 }
 
 /**
