@@ -1,3 +1,5 @@
+import { monotonicMs } from "../contract/monotonic.ts";
+
 /** Passes values on at most once an interval, the newest one last. */
 export type Throttle<T> = {
   push(value: T): void;
@@ -19,27 +21,44 @@ export function throttle<T>(options: ThrottleOptions<T>, pass: (value: T) => voi
   const { intervalMs, maxSilenceMs } = options;
   let last = options.first;
   let waiting: { value: T } | undefined;
+  let nextMs = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let silenceMs = options.silenceMs;
+  let timedMs = silenceMs;
   let silence = setTimeout(repeat, silenceMs);
   let stopped = false;
 
   function push(value: T): void {
     if (stopped) return;
     silenceMs = options.silenceMs;
-    if (timer !== undefined) {
+    const nowMs = monotonicMs();
+    if (timer === undefined && nowMs >= nextMs) tellNew(value, nowMs);
+    else {
       waiting = { value };
-      return;
+      timer ??= setTimeout(elapsed, nextMs - nowMs);
     }
-    timer = setTimeout(elapsed, intervalMs);
+  }
+
+  function tellNew(value: T, nowMs: number): void {
+    nextMs = nowMs + intervalMs;
     tell(value);
   }
 
   function tell(value: T): void {
     last = value;
-    clearTimeout(silence);
-    silence = setTimeout(repeat, silenceMs);
+    restartSilence();
     pass(value);
+  }
+
+  /** Most calls are over before anything has to wait: a timer that is there already costs less than a new one. */
+  function restartSilence(): void {
+    if (timedMs === silenceMs) {
+      silence.refresh();
+      return;
+    }
+    clearTimeout(silence);
+    timedMs = silenceMs;
+    silence = setTimeout(repeat, silenceMs);
   }
 
   function elapsed(): void {
@@ -47,7 +66,7 @@ export function throttle<T>(options: ThrottleOptions<T>, pass: (value: T) => voi
     if (waiting === undefined) return;
     const { value } = waiting;
     waiting = undefined;
-    push(value);
+    tellNew(value, monotonicMs());
   }
 
   function repeat(): void {

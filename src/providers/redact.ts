@@ -27,7 +27,9 @@ export function isSecret(text: string): boolean {
 function plainForms(secret: string): string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
   const twice = JSON.stringify(escaped).slice(1, -1);
-  return [secret, escaped, twice, encodeURIComponent(secret.toWellFormed())];
+  // What stands twice escaped in a text is looked for in the JSON of that text, too.
+  const thrice = JSON.stringify(twice).slice(1, -1);
+  return [secret, escaped, twice, thrice, encodeURIComponent(secret.toWellFormed())];
 }
 
 /** Matches the base64 of any text that starts with the secret: its last group depends on what follows. */

@@ -54,18 +54,19 @@ const maxPieceBytes = 1 << 20;
 
 function toSessionFile(path: string, opened: number): SessionFile {
   let descriptor = opened;
-  let size = fstatSync(descriptor).size;
+  let own = fstatSync(descriptor);
+  let { size } = own;
 
   /** The open descriptor still has what the name has lost. */
   function restoreIfDeleted(): void {
     const onDisk = statSync(path, { throwIfNoEntry: false });
     if (onDisk === undefined) {
       descriptor = copyAnew(descriptor, path, size);
+      own = fstatSync(descriptor);
       return;
     }
-    const own = fstatSync(descriptor);
     if (own.ino !== onDisk.ino || own.dev !== onDisk.dev) throw new Error("another file is in its place");
-    if (own.size !== size) throw new Error("another program has changed it");
+    if (onDisk.size !== size) throw new Error("another program has changed it");
   }
 
   function appendBytes(bytes: Uint8Array): void {

@@ -1,9 +1,8 @@
 import type { AgentSessionEvent, AssistantUpdateEvent } from "../contract/events.ts";
 import type { AgentMessage } from "../contract/messages.ts";
-import { redactValue } from "../contract/redact.ts";
 import type { Sink } from "../contract/sink.ts";
 import { createJsonSink, type JsonSinkOptions } from "./json.ts";
-import { toJsonText } from "./json-text.ts";
+import { toCleanJsonText, toJsonText } from "./json-text.ts";
 import { toStep } from "./step.ts";
 
 /**
@@ -30,7 +29,7 @@ export function createDeltaSink(options: JsonSinkOptions): Sink {
       open();
       if (event.type === "message_end") isOpen = false;
       const line = { type: event.type, messageId, message: event.message };
-      writer.write(`${toJsonText(redactValue(line, redact))}\n`);
+      writer.write(`${toCleanJsonText(line, redact)}\n`);
     } else plain.emit(event);
   }
 

@@ -1,9 +1,25 @@
+import { type Redact, redactValue } from "../contract/redact.ts";
+
 /**
  * Serialises a value so that every JSON parser and every line reader takes it: as `JSON.stringify`, with U+2028 and
  * U+2029 escaped and lone surrogates replaced by U+FFFD.
  */
 export function toJsonText(value: object | string | number): string {
+  return toSafeText(JSON.stringify(value));
+}
+
+/**
+ * The same, without the credentials that `redact` knows. They are looked for in all of the text at once, as hardly any
+ * holds one; `redact` has to know them as JSON escapes them. Where it finds one, the strings are redacted one by one
+ * before they are serialised, so that the text stays JSON whatever a credential looks like.
+ */
+export function toCleanJsonText(value: object, redact: Redact | undefined): string {
   const text = JSON.stringify(value);
+  if (redact !== undefined && redact(text) !== text) return toJsonText(redactValue(value, redact));
+  return toSafeText(text);
+}
+
+function toSafeText(text: string): string {
   if (!suspicious.test(text)) return text;
   return text.replace(unsafe, (found) => replacements[found] ?? (found.startsWith("\\u") ? "\ufffd" : found));
 }

@@ -40,7 +40,7 @@ export function createMessageBytes(message: AssistantMessage): MessageBytes {
     const parts: JsonParts = [rest.slice(0, at)];
     blocks.forEach((block, index) => {
       if (index > 0) parts.push(",");
-      parts.push(block.bytes.subarray(0, block.byteLength), block.tail);
+      parts.push(block.bytes?.subarray(0, block.byteLength) ?? block.head, block.tail);
     });
     parts.push(rest.slice(at));
     return parts;
@@ -57,8 +57,10 @@ type CachedBlock = {
   readonly stamp: readonly unknown[];
   /** The length of the block's text, in UTF-16 units. */
   textLength: number;
-  /** The block's JSON up to the end of its text, and room for more of it. */
-  bytes: Buffer;
+  /** The block's JSON up to the end of its text, while that is short: a short text costs less than bytes of its own. */
+  head: string;
+  /** The same once it is long, and room for more of it. */
+  bytes: Buffer | undefined;
   byteLength: number;
   /** The block's JSON behind its text. */
   readonly tail: string;
@@ -101,20 +103,28 @@ function toCachedBlock(block: AssistantContent): CachedBlock {
   const head =
     block.type === "toolCall" ? json : `{"type":"${block.type}","${block.type}":"${toJsonStringBody(text)}`;
   const growable = json.startsWith(head);
-  const bytes = Buffer.from(growable ? head : json);
-  return {
+  const cached: CachedBlock = {
     source: block,
     stamp: stampOf(block),
     // With its keys in another order a block cannot grow by appending: no length fits, and it is serialised anew.
     textLength: growable ? text.length : Number.NaN,
-    bytes,
-    byteLength: bytes.length,
+    head: growable ? head : json,
+    bytes: undefined,
+    byteLength: 0,
     tail: growable ? json.slice(head.length) : "",
   };
+  keepLongAsBytes(cached);
+  return cached;
 }
 
 function grow(cached: CachedBlock, delta: string): void {
   const body = toJsonStringBody(delta);
+  cached.textLength += delta.length;
+  if (cached.bytes === undefined) {
+    cached.head += body;
+    keepLongAsBytes(cached);
+    return;
+  }
   const needed = cached.byteLength + Buffer.byteLength(body);
   if (needed > cached.bytes.length) {
     // Lines that still wait keep the old buffer, which stays as it is.
@@ -123,5 +133,14 @@ function grow(cached: CachedBlock, delta: string): void {
     cached.bytes = larger;
   }
   cached.byteLength += cached.bytes.write(body, cached.byteLength);
-  cached.textLength += delta.length;
 }
+
+function keepLongAsBytes(cached: CachedBlock): void {
+  if (cached.head.length < maxHeadLength) return;
+  cached.bytes = Buffer.from(cached.head);
+  cached.byteLength = cached.bytes.length;
+  cached.head = "";
+}
+
+/** From here on a block is kept as bytes, which wait in a queue without a copy. */
+const maxHeadLength = 2048;

@@ -1,4 +1,5 @@
 import type { ToolOutput } from "../contract/events.ts";
+import { monotonicMs } from "../contract/monotonic.ts";
 
 /** Tells about output while it comes. */
 export type LiveUpdates = {
@@ -16,23 +17,20 @@ export function createLiveUpdates(
   soFar: () => ToolOutput,
 ): LiveUpdates {
   let timer: NodeJS.Timeout | undefined;
-  let isDue = false;
+  let nextMs = Number.NEGATIVE_INFINITY;
 
   function tell(): void {
-    isDue = false;
-    timer = setTimeout(elapsed, intervalMs);
-    onUpdate(soFar());
-  }
-
-  function elapsed(): void {
     timer = undefined;
-    if (isDue) tell();
+    nextMs = monotonicMs() + intervalMs;
+    onUpdate(soFar());
   }
 
   return {
     touch() {
-      if (timer === undefined) tell();
-      else isDue = true;
+      if (timer !== undefined) return;
+      const waitMs = nextMs - monotonicMs();
+      if (waitMs <= 0) tell();
+      else timer = setTimeout(tell, waitMs);
     },
     stop: () => clearTimeout(timer),
   };

@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createAccumulator } from "../../src/agent/accumulate.ts";
 import type { AgentSessionEvent, AssistantUpdateEvent } from "../../src/contract/events.ts";
-import type { AssistantMessage } from "../../src/contract/messages.ts";
+import type { AgentMessage, AssistantMessage } from "../../src/contract/messages.ts";
 import type { Model, ProviderEvent } from "../../src/contract/provider.ts";
+import { redactValue } from "../../src/contract/redact.ts";
+import { createRedactor, isSecret } from "../../src/providers/redact.ts";
 import { createJsonSink } from "../../src/sinks/json.ts";
 import { toJsonText } from "../../src/sinks/json-text.ts";
 import { checkStream } from "../support/grammar.ts";
@@ -234,9 +236,9 @@ test.each(surprises)("a line is right also when %s", (_, play) => {
 });
 
 test("credentials are taken out of every string, and the line stays JSON", () => {
-  const secret = 'k"\n1';
+  const secret = 'k"\n1-long';
   const writer = createMemoryWriter();
-  const sink = createJsonSink({ writer, redact: (found) => found.replaceAll(secret, "[redacted]") });
+  const sink = createJsonSink({ writer, redact: createRedactor([secret]) });
   sink.header({ ...sampleHeader, cwd: `/${secret}` });
   sink.emit({
     type: "tool_execution_start",
@@ -256,6 +258,36 @@ test("credentials are taken out of every string, and the line stays JSON", () =>
     { type: "turn_start" },
   ]);
 });
+
+test("a credential is found in a line wherever it would be found in its strings", () => {
+  const secret = fc.oneof(text, fc.string({ minLength: 6 })).filter(isSecret);
+  /** As it is, as JSON once, twice and three times, in a URL, in base64. */
+  const forms = (known: string) => {
+    const once = JSON.stringify(known);
+    return [known, once, JSON.stringify(once), encodeURIComponent(known.toWellFormed()), btoaOf(known)];
+  };
+  fc.assert(
+    fc.property(secret, fc.nat({ max: 4 }), text, text, (known, form, before, after) => {
+      const redact = createRedactor([known]);
+      const said = `${before}${forms(known)[form]}${after}`;
+      const message: AgentMessage = { role: "user", content: said, timestamp: 0 };
+      const events: AgentSessionEvent[] = [
+        { type: "message_start", message },
+        { type: "tool_execution_start", toolCallId: said, toolName: "ls", args: { [said]: [said] } },
+        { type: "turn_end", message: sampleMessage(), toolResults: [] },
+        { type: "agent_end", messages: [message] },
+      ];
+      const writer = createMemoryWriter();
+      const sink = createJsonSink({ writer, redact });
+      for (const event of events) sink.emit(event);
+      expect(writer.lines()).toEqual(events.map((event) => toJsonText(redactValue(event, redact))));
+    }),
+  );
+});
+
+function btoaOf(known: string): string {
+  return Buffer.from(known).toString("base64");
+}
 
 test("a compaction that failed has no result on the wire", () => {
   const writer = createMemoryWriter();
