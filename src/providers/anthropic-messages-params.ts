@@ -3,7 +3,7 @@ import type { AssistantContent, ModelMessage, ToolResultMessage, UserContent } f
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { supportsOutputSchema, toThinkingParams } from "./anthropic-messages-thinking.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
-import { keepMessages, keepTools } from "./kept.ts";
+import { type Conversion, carryOn, keepTools } from "./kept.ts";
 import { outputLimit } from "./output-limit.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 
@@ -20,7 +20,7 @@ export function toParams(request: ProviderRequest): JsonObject {
   const { model } = request;
   const maxTokens = outputLimit(request);
   const { thinking, effort } = toThinkingParams(model, request.thinkingLevel, maxTokens);
-  const turns = toTurns(request.messages, model);
+  const { turns } = carryOn(model, request.messages, conversionFor(model));
   const outputConfig = {
     ...(effort !== undefined && { effort }),
     ...(request.outputSchema !== undefined &&
@@ -44,38 +44,21 @@ export function toParams(request: ProviderRequest): JsonObject {
   };
 }
 
-function toTurns(messages: readonly ModelMessage[], model: Model): Turn[] {
-  const toId = createIdMapper("anthropic");
-  const keep = keepMessages<Block>(model, toId);
-  const turns: Turn[] = [];
-  for (const message of messages) {
-    const role = message.role === "assistant" ? "assistant" : "user";
-    const content = keep(message, () => toBlocks(message, model, toId));
-    const last = turns.at(-1);
-    if (content.length === 0) continue;
-    // The API wants all results of one assistant message in the one user message behind it.
-    if (last?.role === role) last.content.push(...content);
-    else turns.push({ role, content: [...content] });
-  }
-  return turns.map(asBefore);
-}
+type Sent = { readonly turns: Turn[]; readonly toId: (id: string) => string };
 
-/** The turns of earlier requests, by their first block. */
-const turnsBefore = new WeakMap<Block, Turn>();
-
-/** The same object for a turn that has not changed since an earlier request: its text may then be kept. */
-function asBefore(turn: Turn): Turn {
-  const { role, content } = turn;
-  const [first] = content;
-  if (first === undefined) return turn;
-  const before = turnsBefore.get(first);
-  const isSame =
-    before?.role === role &&
-    before.content.length === content.length &&
-    content.every((block, index) => block === before.content[index]);
-  if (isSame) return before;
-  turnsBefore.set(first, turn);
-  return turn;
+function conversionFor(model: Model): Conversion<Sent> {
+  return {
+    start: () => ({ turns: [], toId: createIdMapper("anthropic") }),
+    take({ turns, toId }, message) {
+      const content = toBlocks(message, model, toId);
+      if (content.length === 0) return;
+      const role = message.role === "assistant" ? "assistant" : "user";
+      const last = turns.at(-1);
+      // The API wants all results of one assistant message in the one user message behind it.
+      if (last?.role === role) turns[turns.length - 1] = { role, content: [...last.content, ...content] };
+      else turns.push({ role, content });
+    },
+  };
 }
 
 function toBlocks(message: ModelMessage, model: Model, toId: (id: string) => string): Block[] {

@@ -2,47 +2,41 @@ import type { JsonObject } from "../contract/json.ts";
 import type { ModelMessage } from "../contract/messages.ts";
 import type { Model, ToolSchema } from "../contract/provider.ts";
 
-/** Gives what `make` makes of a message, made once; `make` may depend on the message, the model and the ids alone. */
-export type Keep<T> = (message: ModelMessage, make: () => readonly T[]) => readonly T[];
-
-type Kept = {
-  /** The ids of the message's tool calls, and what they were mapped to. */
-  readonly ids: readonly string[];
-  readonly mapped: readonly string[];
-  readonly made: readonly unknown[];
+/** How a conversation becomes part of a request. */
+export type Conversion<State> = {
+  /** What an empty conversation is. */
+  start(): State;
+  /** Adds a message. Objects that are in the state already must not be changed: they were sent. */
+  take(state: State, message: ModelMessage): void;
 };
 
-/** What was made of messages, which never change: all of a long history is sent at every turn. */
-const madeBefore = new WeakMap<Model, WeakMap<ModelMessage, Kept>>();
-
 /**
- * Keeps what messages become in the requests to a model, so that the same objects stand for them in the next request.
- * An id of a tool call is mapped anew each time, since that depends on those before it.
+ * Converts a conversation for a request to a model. All of a long history is sent at every turn: what the last request
+ * to the model held is not made again, and the same objects stand for it. Messages never change.
  */
-export function keepMessages<T>(model: Model, toId: (id: string) => string): Keep<T> {
-  const known = madeBefore.get(model) ?? new WeakMap<ModelMessage, Kept>();
-  madeBefore.set(model, known);
-  return (message, make) => {
-    const before = known.get(message);
-    const ids = before?.ids ?? idsOf(message);
-    const mapped = ids.map(toId);
-    if (before !== undefined && mapped.every((id, index) => id === before.mapped[index]))
-      return before.made as T[];
-    const made = make();
-    known.set(message, { ids, mapped, made });
-    return made;
-  };
+export function carryOn<State>(
+  model: Model,
+  messages: readonly ModelMessage[],
+  { start, take }: Conversion<State>,
+): State {
+  const last = lastConversations.get(model);
+  // What a model's requests are made of depends on its API alone.
+  const known =
+    last !== undefined && isBeginning(last.messages, messages) ? (last.state as State) : undefined;
+  const state = known ?? start();
+  lastConversations.delete(model);
+  for (const message of known === undefined ? messages : messages.slice(last?.messages.length))
+    take(state, message);
+  lastConversations.set(model, { messages, state });
+  return state;
 }
 
-function idsOf(message: ModelMessage): readonly string[] {
-  switch (message.role) {
-    case "user":
-      return [];
-    case "toolResult":
-      return [message.toolCallId];
-    case "assistant":
-      return message.content.flatMap((block) => (block.type === "toolCall" ? [block.id] : []));
-  }
+const lastConversations = new WeakMap<Model, { messages: readonly ModelMessage[]; state: unknown }>();
+
+function isBeginning(start: readonly ModelMessage[], messages: readonly ModelMessage[]): boolean {
+  if (start.length > messages.length) return false;
+  for (let index = 0; index < start.length; index++) if (start[index] !== messages[index]) return false;
+  return true;
 }
 
 const toolsBefore = new WeakMap<Model, WeakMap<readonly ToolSchema[], JsonObject[]>>();

@@ -11,7 +11,7 @@ import type {
 import type { Model } from "../contract/provider.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
-import { keepMessages } from "./kept.ts";
+import { type Conversion, carryOn } from "./kept.ts";
 import { createIdMapper } from "./tool-call-ids.ts";
 import { toWellFormedText } from "./well-formed.ts";
 
@@ -21,26 +21,37 @@ export function toMessages(
   messages: readonly ModelMessage[],
   model: Model,
 ): JsonObject[] {
-  const toId = createIdMapper(isMistral(model) ? "mistral" : "openai");
   const role = model.reasoning && model.compat.supportsDeveloperRole ? "developer" : "system";
-  const sent: JsonObject[] = systemPrompt.trim() === "" ? [] : [{ role, content: systemPrompt }];
-  const images: ImageContent[] = [];
-  const keep = keepMessages<JsonObject>(model, toId);
-  for (const message of messages) {
-    if (message.role !== "toolResult") sent.push(...toImageMessage(images.splice(0)));
-    switch (message.role) {
-      case "user":
-        sent.push(...keep(message, () => toUserMessage(message.content, model)));
-        break;
-      case "assistant":
-        sent.push(...keep(message, () => toAssistantMessage(message, model, toId)));
-        break;
-      case "toolResult":
-        sent.push(...keep(message, () => [toToolMessage(message, model, toId)]));
-        if (!model.compat.supportsToolResultImages) images.push(...imagesOf(message.content, model));
-    }
-  }
-  return [...sent, ...toImageMessage(images)];
+  const system = systemPrompt.trim() === "" ? [] : [{ role, content: systemPrompt }];
+  const { sent, images } = carryOn(model, messages, conversionFor(model));
+  return [...system, ...sent, ...toImageMessage(images)];
+}
+
+type Sent = {
+  readonly sent: JsonObject[];
+  /** Of the results so far; they are shown behind the last one. */
+  readonly images: ImageContent[];
+  readonly toId: (id: string) => string;
+};
+
+function conversionFor(model: Model): Conversion<Sent> {
+  return {
+    start: () => ({ sent: [], images: [], toId: createIdMapper(isMistral(model) ? "mistral" : "openai") }),
+    take({ sent, images, toId }, message) {
+      if (message.role !== "toolResult") sent.push(...toImageMessage(images.splice(0)));
+      switch (message.role) {
+        case "user":
+          sent.push(...toUserMessage(message.content, model));
+          break;
+        case "assistant":
+          sent.push(...toAssistantMessage(message, model, toId));
+          break;
+        case "toolResult":
+          sent.push(toToolMessage(message, model, toId));
+          if (!model.compat.supportsToolResultImages) images.push(...imagesOf(message.content, model));
+      }
+    },
+  };
 }
 
 function isMistral(model: Model): boolean {

@@ -10,7 +10,7 @@ import type {
 import type { Model, ProviderRequest, ToolSchema } from "../contract/provider.ts";
 import { imageNote, isOwn, toToolName } from "./history.ts";
 import { parseJson } from "./json-values.ts";
-import { keepMessages, keepTools } from "./kept.ts";
+import { type Conversion, carryOn, keepTools } from "./kept.ts";
 import { isAnswerSchema, isStrict } from "./openai-answer-schema.ts";
 import { toReasoning } from "./openai-responses-reasoning.ts";
 import { outputLimit } from "./output-limit.ts";
@@ -81,29 +81,35 @@ function toFormat(schema: JsonObject | undefined): { format?: JsonObject } {
 }
 
 function toInput(messages: readonly ModelMessage[], model: Model): JsonObject[] {
-  const toId = createIdMapper("responses");
-  const keep = keepMessages<JsonObject>(model, toId);
-  const input: JsonObject[] = [];
-  let waiting: JsonObject[] = [];
-  for (const message of messages) {
-    if (message.role !== "toolResult") {
-      input.push(...toUserItems(waiting));
-      waiting = [];
-    }
-    switch (message.role) {
-      case "user":
-        input.push(...keep(message, () => toUserItems(toParts(message.content, model))));
-        break;
-      case "assistant":
-        input.push(...keep(message, () => toAssistantItems(message, model, toId)));
-        break;
-      case "toolResult":
-        input.push(...keep(message, () => [toOutputItem(message, model, toId)]));
-        // The results of one message must not be parted, so what they cannot hold comes behind the last one.
-        if (model.compat.supportsToolResultImages === false) waiting.push(...toImages(message, model));
-    }
-  }
+  const { input, waiting } = carryOn(model, messages, conversionFor(model));
   return [...input, ...toUserItems(waiting)];
+}
+
+type Sent = {
+  readonly input: JsonObject[];
+  /** What results cannot hold; it comes behind the last one, since those of one message must not be parted. */
+  readonly waiting: JsonObject[];
+  readonly toId: (id: string) => string;
+};
+
+function conversionFor(model: Model): Conversion<Sent> {
+  return {
+    start: () => ({ input: [], waiting: [], toId: createIdMapper("responses") }),
+    take({ input, waiting, toId }, message) {
+      if (message.role !== "toolResult") input.push(...toUserItems(waiting.splice(0)));
+      switch (message.role) {
+        case "user":
+          input.push(...toUserItems(toParts(message.content, model)));
+          break;
+        case "assistant":
+          input.push(...toAssistantItems(message, model, toId));
+          break;
+        case "toolResult":
+          input.push(toOutputItem(message, model, toId));
+          if (model.compat.supportsToolResultImages === false) waiting.push(...toImages(message, model));
+      }
+    },
+  };
 }
 
 function toUserItems(content: readonly JsonObject[]): JsonObject[] {

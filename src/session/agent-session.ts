@@ -17,8 +17,8 @@ import { createSessionActions } from "./actions.ts";
 import type { LeftBranch } from "./branch-summary.ts";
 import { type ChosenModel, createChosenModel } from "./chosen-model.ts";
 import type { CompactionOutcome } from "./compaction.ts";
-import { toModelMessages } from "./context.ts";
 import { createContextGuard } from "./context-guard.ts";
+import { createGrowingContext } from "./growing-context.ts";
 import { createPromptCourse } from "./prompt-course.ts";
 import { withRedaction } from "./redacted-store.ts";
 import { createRetrySeries } from "./retry.ts";
@@ -239,6 +239,7 @@ function requestBuilder(
   { store, systemPrompt, tools, outputSchema }: AgentSessionOptions,
   { choice }: ChosenModel,
 ): () => ProviderRequest {
+  const messagesOf = createGrowingContext();
   const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   /** What was made last: a request is asked for to be measured, and then to be sent. */
   let last: { leaf: string | null; model: Model; messages: readonly ModelMessage[] } | undefined;
@@ -246,7 +247,7 @@ function requestBuilder(
     const { model, thinkingLevel } = choice();
     const leaf = store.leafId();
     if (last?.leaf !== leaf || last.model !== model)
-      last = { leaf, model, messages: toModelMessages(store.branch(), model) };
+      last = { leaf, model, messages: messagesOf(store.branch(), model) };
     return {
       ...{ model, systemPrompt, thinkingLevel },
       messages: last.messages,

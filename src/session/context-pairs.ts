@@ -6,7 +6,7 @@ import type { AssistantMessage, ModelMessage, ToolCall, ToolResultMessage } from
  * other messages stay, in their order.
  */
 export function pairCalls(messages: readonly ModelMessage[]): ModelMessage[] {
-  if (arePaired(messages)) return [...messages];
+  if (pairedIds(messages) !== undefined) return [...messages];
   const calls = openCalls(messages);
   return messages.flatMap((message): ModelMessage[] => {
     if (message.role === "toolResult") return [];
@@ -18,8 +18,16 @@ export function pairCalls(messages: readonly ModelMessage[]): ModelMessage[] {
   });
 }
 
-/** Nearly always they are, and to make all the pairs of a long history at every turn takes longer than to look. */
-function arePaired(messages: readonly ModelMessage[]): boolean {
+/**
+ * The ids of the calls of messages that are paired as they are; undefined when they are not. Nearly always they are, and
+ * to make all the pairs of a long history takes longer than to look.
+ *
+ * @param taken ids of calls before these messages
+ */
+export function pairedIds(
+  messages: readonly ModelMessage[],
+  taken: ReadonlySet<string> = new Set(),
+): Set<string> | undefined {
   const used = new Set<string>();
   /** The calls of the last assistant message, and how many of them were answered. */
   let calls: ToolCall[] = [];
@@ -27,21 +35,21 @@ function arePaired(messages: readonly ModelMessage[]): boolean {
   for (const message of messages) {
     if (message.role === "toolResult") {
       const call = calls[answered++];
-      if (call?.id !== message.toolCallId || call.name !== message.toolName) return false;
+      if (call?.id !== message.toolCallId || call.name !== message.toolName) return undefined;
       continue;
     }
-    if (answered !== calls.length) return false;
+    if (answered !== calls.length) return undefined;
     if (message.role === "user") continue;
     calls = [];
     answered = 0;
     for (const block of message.content) {
       if (block.type !== "toolCall") continue;
-      if (block.id === "" || used.has(block.id)) return false;
+      if (block.id === "" || used.has(block.id) || taken.has(block.id)) return undefined;
       used.add(block.id);
       calls.push(block);
     }
   }
-  return answered === calls.length;
+  return answered === calls.length ? used : undefined;
 }
 
 type PairedCall = {

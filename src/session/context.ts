@@ -20,10 +20,20 @@ export type ContextTarget = Pick<Model, "api" | "provider" | "id" | "input" | "c
  * came from.
  */
 export function toModelMessages(entries: readonly SessionEntry[], target: ContextTarget): ModelMessage[] {
+  return withUserFirst(pairCalls(fittingMessages(entries, target)));
+}
+
+/** The same before calls and results are paired. */
+export function fittingMessages(entries: readonly SessionEntry[], target: ContextTarget): ModelMessage[] {
+  return fitAll(withoutSupersededAttempts(contextMessages(entries)), target);
+}
+
+/** Makes messages what the target takes, each whatever is around it. */
+export function fitAll(messages: readonly AgentMessage[], target: ContextTarget): ModelMessage[] {
   const known = fitted.get(target) ?? new WeakMap<AgentMessage, ModelMessage[]>();
   fitted.set(target, known);
   const fitting: ModelMessage[] = [];
-  for (const message of withoutSupersededAttempts(contextMessages(entries))) {
+  for (const message of messages) {
     let made = known.get(message);
     if (made === undefined) {
       made = toFitting(message, target);
@@ -31,7 +41,7 @@ export function toModelMessages(entries: readonly SessionEntry[], target: Contex
     }
     fitting.push(...made);
   }
-  return withUserFirst(pairCalls(fitting));
+  return fitting;
 }
 
 /** What messages were made into. A message never changes, and all of the history is asked for at every turn. */
@@ -114,7 +124,7 @@ function nextSaid(messages: readonly AgentMessage[], index: number): AgentMessag
   return messages.slice(index + 1).find(({ role }) => role !== "toolResult");
 }
 
-function isFailed(message: AgentMessage): message is AssistantMessage {
+export function isFailed(message: AgentMessage): message is AssistantMessage {
   return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 }
 
