@@ -23,8 +23,16 @@ const lateFiles = [
     "serve/presence.ts",
     "providers/sse.ts",
     "providers/post.ts",
+    "providers/request-body.ts",
+    "providers/kept.ts",
+    "providers/adapter-stream.ts",
+    "providers/history.ts",
+    "providers/output-limit.ts",
+    "providers/settle-within.ts",
+    "providers/openai-answer-schema.ts",
     "providers/tool-call-ids.ts",
   ],
+  ["later", "runs/control-server.ts", "runs/tidy-up.ts", "sinks/reader-watch.ts"],
   ["shell", "tools/shell.ts", "tools/output-buffer.ts", "tools/live-updates.ts"],
 ];
 

@@ -53,7 +53,8 @@ async function loadProvider(folder) {
 }
 
 function conversation({ reply }) {
-  const calls = [{ name: "bash", args: { command: "echo done" } }];
+  // Some of what a run loads comes only when it is not over at once.
+  const calls = [{ name: "bash", args: { command: "sleep 0.2; echo done" } }];
   return [
     reply({ thinking: ["Let us ", "see."], text: ["I ", "look."], calls }),
     reply({ text: ["It ", "is ", "done."] }),
