@@ -4,6 +4,7 @@ import type { Credentials, ProviderFetch } from "./adapter.ts";
 import { toAnthropicHeaders } from "./anthropic-messages-headers.ts";
 import type { ModelFacts } from "./catalog.ts";
 import type { KnownProvider } from "./known-providers.ts";
+import { bearer, toUrl } from "./post.ts";
 import { createRedactor } from "./redact.ts";
 import { withStatusCheck } from "./status-check.ts";
 
@@ -42,16 +43,16 @@ async function requestList(provider: KnownProvider, credentials: Credentials, fe
   return list.flatMap(toListedModel);
 }
 
-function request({ api, baseUrl }: KnownProvider, { apiKey }: Credentials) {
+function request({ api, baseUrl }: KnownProvider, credentials: Credentials) {
   if (api === "anthropic-messages") {
     return {
       url: `${baseUrl}/v1/models?limit=1000`,
-      headers: toAnthropicHeaders(baseUrl, apiKey),
+      headers: toAnthropicHeaders(baseUrl, credentials.apiKey),
     };
   }
   return {
-    url: `${baseUrl}/models`,
-    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    url: toUrl(baseUrl, "/models"),
+    headers: bearer(credentials),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Model } from "../contract/provider.ts";
-import type { ProviderFetch, RequestBody } from "./adapter.ts";
+import type { Credentials, ProviderFetch, RequestBody } from "./adapter.ts";
 
 /** A request to the endpoint of a model. */
 export type ModelRequest = {
@@ -45,6 +45,6 @@ function toHeaders(model: Model, own: Readonly<Record<string, string>>): Readonl
 }
 
 /** What a key proves with to all but Anthropic. */
-export function bearer(apiKey: string | undefined): Readonly<Record<string, string>> {
+export function bearer({ apiKey }: Credentials): Readonly<Record<string, string>> {
   return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }

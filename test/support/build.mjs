@@ -25,7 +25,7 @@ const lateFiles = [
     "providers/post.ts",
     "providers/request-body.ts",
     "providers/kept.ts",
-    "providers/adapter-stream.ts",
+    "providers/create-adapter.ts",
     "providers/history.ts",
     "providers/output-limit.ts",
     "providers/settle-within.ts",

@@ -1,0 +1,65 @@
+import type { JsonObject } from "../contract/json.ts";
+import type { ProviderEvent, ProviderRequest } from "../contract/provider.ts";
+import type { AdapterDeps, CreateAdapter, Credentials } from "./adapter.ts";
+import { toProviderError } from "./http-error.ts";
+import { passOn } from "./pass-on.ts";
+import { post } from "./post.ts";
+import { toRequestBody } from "./request-body.ts";
+import { readServerEvents, type ServerEvents } from "./sse.ts";
+
+/** How an API is spoken. */
+export type ApiSpec = {
+  /** Below the base URL. */
+  readonly path: `/${string}`;
+  /** The field of the body that holds the conversation. */
+  readonly list: "messages" | "input";
+  /** Beside those that every request has, their names in lower case. May throw a ProviderError. */
+  toHeaders(credentials: Credentials, request: ProviderRequest): Readonly<Record<string, string>>;
+  toParams(request: ProviderRequest): JsonObject;
+  /** Brings the schema of an answer to the form that the API takes; undefined when it has to be left out. */
+  toSchema?(schema: JsonObject): Promise<JsonObject | undefined>;
+  /** Reads a reply. `provider` is whom the errors name. Throws a ProviderError when it fails or is not complete. */
+  toDeltas(events: ServerEvents, facts: { readonly provider: string }): Events;
+};
+
+type Events = AsyncGenerator<ProviderEvent, void, undefined>;
+
+/** Makes the adapter of an API: whatever asking and reading throws becomes a ProviderError, or the signal's reason. */
+export function createAdapter(spec: ApiSpec): CreateAdapter {
+  return (deps) => ({
+    stream(request, signal) {
+      const { provider } = request.model;
+      const start = async () => {
+        signal.throwIfAborted();
+        return spec.toDeltas(readServerEvents(await ask(spec, deps, request, signal), provider), {
+          provider,
+        });
+      };
+      const toError = (thrown: unknown) =>
+        signal.aborted ? signal.reason : toProviderError(thrown, provider);
+      return passOn(start, { toError });
+    },
+  });
+}
+
+async function ask(
+  spec: ApiSpec,
+  { credentials, fetch }: AdapterDeps,
+  request: ProviderRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { toSchema } = spec;
+  const { outputSchema, model } = request;
+  const asked =
+    toSchema === undefined || outputSchema === undefined
+      ? request
+      : withSchema(request, await toSchema(outputSchema));
+  const headers = spec.toHeaders(credentials, request);
+  const body = toRequestBody(spec.toParams(asked), spec.list);
+  return post(fetch, model, { path: spec.path, headers, body }, signal);
+}
+
+function withSchema(request: ProviderRequest, schema: JsonObject | undefined): ProviderRequest {
+  const { outputSchema: _, ...rest } = request;
+  return schema === undefined ? rest : { ...rest, outputSchema: schema };
+}
