@@ -4,7 +4,7 @@
  * does without: to load what sets flags takes a millisecond or two.
  */
 export function optimiseLateSoon(): void {
-  setTimeout(() => setFlags(["--interrupt-budget=1200000"]), shortMs).unref();
+  setTimeout(() => setFlags(["--interrupt-budget=1200000"], /^11\.3\./), shortMs).unref();
 }
 
 /**
@@ -15,16 +15,18 @@ export function optimiseLateSoon(): void {
 export function keepHeapSmallSoon(): void {
   // New objects keep the room that they have by then, and old ones get a third more than what was alive of them.
   const flags = ["--semi-space-growth-factor=1", "--heap-growing-percent=30"];
-  setTimeout(() => setFlags(flags), longMs).unref();
+  setTimeout(() => setFlags(flags, /^(?:11\.3|12\.4|13\.6)\./), longMs).unref();
 }
 
 const shortMs = 25;
 const longMs = 250;
-/** Of Node 20 to 24. V8 complains on stderr of a flag that it does not know. */
-const knownVersions = /^1[1-3]\./;
 
-function setFlags(flags: readonly string[]): void {
-  if (!knownVersions.test(process.versions.v8)) return;
+/**
+ * @param versions The versions of V8 that are known to have the flags, those of Node 20, 22 and 24: of a flag that it
+ * does not know it complains on stderr.
+ */
+function setFlags(flags: readonly string[], versions: RegExp): void {
+  if (!versions.test(process.versions.v8)) return;
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");
   for (const flag of flags) setFlagsFromString(flag);
 }
