@@ -82,7 +82,7 @@ function toFormat(schema: JsonObject | undefined): { format?: JsonObject } {
 
 function toInput(messages: readonly ModelMessage[], model: Model): JsonObject[] {
   const { input, waiting } = carryOn(model, messages, conversionFor(model));
-  return [...input, ...toUserItems(waiting)];
+  return [...input, ...toUserItems([...waiting])];
 }
 
 type Sent = {

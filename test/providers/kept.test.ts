@@ -81,6 +81,24 @@ test.each(apis)("%s: a request does not depend on those before it", (api, toPara
   );
 });
 
+test.each(apis)(
+  "%s: what a request was made of stays as it is when the next ones are made",
+  (api, toParams) => {
+    fc.assert(
+      fc.property(fc.array(messages(api), { maxLength: 12 }), fc.boolean(), (history, takesImages) => {
+        const model = testModel(api, { compat: { supportsToolResultImages: takesImages } });
+        const made = history.map((_, index) =>
+          toParams(testRequest(model, { messages: history.slice(0, index + 1) })),
+        );
+        const alone = history.map((_, index) =>
+          toParams(structuredClone(testRequest(model, { messages: history.slice(0, index + 1) }))),
+        );
+        expect(made).toEqual(alone);
+      }),
+    );
+  },
+);
+
 test.each(apis)("%s: what was in the last request is sent again as it is", (api, toParams, list) => {
   const model = testModel(api);
   const large = "x".repeat(20_000);
