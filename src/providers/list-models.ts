@@ -45,8 +45,9 @@ async function requestList(provider: KnownProvider, credentials: Credentials, fe
 
 function request({ api, baseUrl }: KnownProvider, credentials: Credentials) {
   if (api === "anthropic-messages") {
+    const url = toUrl(baseUrl, "/v1/models");
     return {
-      url: `${baseUrl}/v1/models?limit=1000`,
+      url: `${url}${url.includes("?") ? "&" : "?"}limit=1000`,
       headers: toAnthropicHeaders(baseUrl, credentials.apiKey),
     };
   }

@@ -272,6 +272,18 @@ describe("a model that is not listed", () => {
     });
     expect({ name, asked }).toEqual({ name: "anthropic/claude-next", asked: [list] });
   });
+
+  test.each([
+    ["openai", "https://a.test/models?tenant=1"],
+    ["anthropic", "https://a.test/v1/models?tenant=1&limit=1000"],
+  ])("is asked of %s with the query of its base URL behind the path", async (provider, list) => {
+    const { asked } = await choose({
+      request: { model: `${provider}/next` },
+      providers: { [provider]: { baseUrl: "https://a.test?tenant=1", apiKey: "k" } },
+      lists: { [list]: { data: [{ id: "next" }] } },
+    });
+    expect(asked).toEqual([list]);
+  });
 });
 
 describe("a run that names no model", () => {
