@@ -18,6 +18,7 @@ export function createLiveUpdates(
 ): LiveUpdates {
   let timer: NodeJS.Timeout | undefined;
   let nextMs = Number.NEGATIVE_INFINITY;
+  let isStopped = false;
 
   function tell(): void {
     timer = undefined;
@@ -27,11 +28,14 @@ export function createLiveUpdates(
 
   return {
     touch() {
-      if (timer !== undefined) return;
+      if (isStopped || timer !== undefined) return;
       const waitMs = nextMs - monotonicMs();
       if (waitMs <= 0) tell();
       else timer = setTimeout(tell, waitMs);
     },
-    stop: () => clearTimeout(timer),
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
   };
 }
