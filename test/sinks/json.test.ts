@@ -260,7 +260,10 @@ test("credentials are taken out of every string, and the line stays JSON", () =>
 });
 
 test("a credential is found in a line wherever it would be found in its strings", () => {
-  const secret = fc.oneof(text, fc.string({ minLength: 6 })).filter(isSecret);
+  // Half a character can be sent in no header, and the other half may stand beside it.
+  const secret = fc
+    .oneof(text, fc.string({ minLength: 6 }))
+    .filter((known) => isSecret(known) && known.isWellFormed());
   /** As it is, as JSON once, twice and three times, in a URL, in base64. */
   const forms = (known: string) => {
     const once = JSON.stringify(known);
