@@ -107,7 +107,8 @@ function withoutName({
 function baseUrlOf(custom: CustomProvider, endpoint: Endpoint | undefined, env: Env): string {
   const fromEnv = endpoint?.baseUrlEnv === undefined ? undefined : env[endpoint.baseUrlEnv]?.trim();
   const baseUrl = custom.baseUrl?.trim() ?? (fromEnv || endpoint?.baseUrl) ?? "";
-  return baseUrl.replace(/\/+$/, "");
+  // Slashes in a query are its own.
+  return baseUrl.replace(/^([^?]*?)\/+(?=\?|$)/, "$1");
 }
 
 /** What the environment states is checked here; `models.json` is checked where it is read. */

@@ -413,6 +413,19 @@ describe("a broken provider", () => {
 });
 
 describe("the model", () => {
+  test.each([
+    ["https://a.test", "https://a.test"],
+    ["https://a.test//", "https://a.test"],
+    ["https://a.test/v1/?tenant=/b/", "https://a.test/v1?tenant=/b/"],
+    ["https://a.test/v1?next=/", "https://a.test/v1?next=/"],
+  ])("has the base URL %s without slashes at the end of its path", async (baseUrl, expected) => {
+    const { chosen } = await choose({
+      request: { model: "mine/m" },
+      providers: { mine: { baseUrl, models: [{ id: "m" }] } },
+    });
+    expect(chosen.model.baseUrl).toBe(expected);
+  });
+
   test("has the catalog's facts, overlaid by models.json", async () => {
     const { chosen } = await choose({
       request: { model: "openai/gpt-5.5" },
