@@ -87,7 +87,8 @@ function createMessageTexts(redact: Redact | undefined) {
   return {
     of(message: AgentMessage): string {
       const known = kept.get(message);
-      if (known !== undefined) return known;
+      // To look again costs a fraction of it: a model chosen within the turn brings a credential of its own.
+      if (known !== undefined && (redact === undefined || redact(known) === known)) return known;
       const text = toCleanJsonText(message, redact);
       if (text.length <= maxKeptLength) kept.set(message, text);
       return text;

@@ -6,6 +6,7 @@ import type { AgentMessage, AssistantMessage } from "../../src/contract/messages
 import type { Model, ProviderEvent } from "../../src/contract/provider.ts";
 import { redactValue } from "../../src/contract/redact.ts";
 import { createRedactor, isSecret } from "../../src/providers/redact.ts";
+import { createRedaction } from "../../src/redaction.ts";
 import { createJsonSink } from "../../src/sinks/json.ts";
 import { toJsonText } from "../../src/sinks/json-text.ts";
 import { checkStream } from "../support/grammar.ts";
@@ -286,6 +287,18 @@ test("a credential is found in a line wherever it would be found in its strings"
       expect(writer.lines()).toEqual(events.map((event) => toJsonText(redactValue(event, redact))));
     }),
   );
+});
+
+test("a credential that becomes known within a turn is in no later line of it", () => {
+  const redaction = createRedaction();
+  const writer = createMemoryWriter();
+  const sink = createJsonSink({ writer, redact: redaction.redact });
+  const message = sampleMessage();
+  message.content.push({ type: "text", text: "it is key-of-another" });
+  sink.emit({ type: "message_end", message });
+  redaction.add(["key-of-another"]);
+  sink.emit({ type: "turn_end", message, toolResults: [] });
+  expect(writer.lines()[1]).toContain("it is [redacted]");
 });
 
 function btoaOf(known: string): string {
