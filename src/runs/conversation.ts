@@ -1,3 +1,4 @@
+import type { NewEntry } from "../contract/entries.ts";
 import { errorMessage } from "../contract/errors.ts";
 import type { ImageContent, UserMessage } from "../contract/messages.ts";
 import type { RunFailure, RunOutcome } from "../contract/outcome.ts";
@@ -9,7 +10,12 @@ import type { RpcCommandInfo } from "./protocol.ts";
 /** What is asked of a session: the model's work, a command, or the summary of a branch that is left. */
 export type RunPrompt =
   | { readonly kind: "message"; readonly message: UserMessage }
-  | { readonly kind: "branch_summary"; readonly left: LeftBranch }
+  | {
+      readonly kind: "branch_summary";
+      readonly left: LeftBranch;
+      /** Kept on the branch that goes on, once it does. */
+      readonly choice: readonly NewEntry[];
+    }
   | ({ readonly kind: "command" } & SessionCommand);
 
 /** What a message of a client asks for. */
@@ -199,6 +205,6 @@ function perform(prompt: RunPrompt, session: AgentSession, signal: AbortSignal):
     case "command":
       return session.command(prompt, signal);
     case "branch_summary":
-      return session.sumUp(prompt.left, signal);
+      return session.sumUp(prompt.left, prompt.choice, signal);
   }
 }

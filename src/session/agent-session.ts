@@ -87,8 +87,8 @@ export type AgentSession = {
   prompt(message: UserMessage | CustomMessage, signal: AbortSignal, finish?: FinishPrompt): Promise<boolean>;
   /** Runs a session command, as `prompt` does a prompt. */
   command(command: SessionCommand, signal: AbortSignal): Promise<boolean>;
-  /** Sums up a branch that was left, as `prompt` runs a prompt. */
-  sumUp(left: LeftBranch, signal: AbortSignal): Promise<boolean>;
+  /** Sums up a branch that was left and keeps what the other goes on with, as `prompt` runs a prompt. */
+  sumUp(left: LeftBranch, choice: readonly NewEntry[], signal: AbortSignal): Promise<boolean>;
   /** Summarises the older part of the context now. */
   compact(instructions: string | undefined, signal: AbortSignal): Promise<CompactionOutcome>;
   /** Queues a text that is said after the running turn's tool calls, before the next request. */
@@ -168,7 +168,7 @@ export function createAgentSession(given: AgentSessionOptions): AgentSession {
       delete outcome.commandOutput;
       return run(`/${command.name}`, () => work.command(command, signal));
     },
-    sumUp: (left, signal) => run("--branch-summary", () => work.sumUp(left, signal)),
+    sumUp: (left, choice, signal) => run("--branch-summary", () => work.sumUp(left, choice, signal)),
     compact: context.compactNow,
     steer: actions.steer,
     followUp: actions.followUp,

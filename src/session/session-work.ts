@@ -30,8 +30,8 @@ export type SessionWorkDeps = SummarizeDeps &
 /** What a session does besides asking the model and running its tools. Failure is told to `fail`; nothing is thrown. */
 export type SessionWork = {
   command(command: SessionCommand, signal: AbortSignal): Promise<void>;
-  /** Sums up a branch that was left. */
-  sumUp(left: LeftBranch, signal: AbortSignal): Promise<void>;
+  /** Sums up a branch that was left, and then keeps what the other goes on with: it does not when the summary fails. */
+  sumUp(left: LeftBranch, kept: readonly NewEntry[], signal: AbortSignal): Promise<void>;
 };
 
 /** Makes what runs the commands of one session. */
@@ -81,8 +81,9 @@ export function createSessionWork(deps: SessionWorkDeps): SessionWork {
       if (!result.ok) deps.fail(result.message);
       else if (result.output !== "") say(command.name, result.output);
     },
-    async sumUp(left, signal) {
+    async sumUp(left, kept, signal) {
       const summary = await sumUpBranch(left, { ...deps, model: choice().model }, signal);
+      if (summary.kind === "done" || summary.kind === "nothing") for (const entry of kept) deps.append(entry);
       if (summary.kind === "done") tell(summary.message);
       if (summary.kind === "nothing") deps.warn("nothing is left behind, so there is nothing to sum up");
       if (summary.kind === "failed")

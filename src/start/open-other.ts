@@ -10,7 +10,7 @@ import { forkSession } from "../session/store-fork.ts";
 import { openSession } from "../session/store-open.ts";
 import { assembleSession, type RunParts } from "./assemble-session.ts";
 import { recordedFolder } from "./open-store.ts";
-import { keepChoice } from "./start-run.ts";
+import { choiceEntries } from "./start-run.ts";
 
 export type OpenOtherOptions = {
   readonly parts: RunParts;
@@ -29,7 +29,7 @@ export async function openOther(target: SessionTarget, options: OpenOtherOptions
     const keepsFolder = target.kind !== "switch" || parts.flags.cwd !== undefined;
     const cwd = keepsFolder ? current.cwd : recordedFolder(store);
     const choice = await choiceFor(store, target, options);
-    keepChoice(store, {}, choice);
+    for (const entry of choiceEntries(store, {}, choice)) store.append(entry);
     return assembleSession(parts, { store, cwd, choice });
   } catch (error) {
     store.close();

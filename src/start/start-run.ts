@@ -4,6 +4,7 @@ import { homeFolder, homePaths } from "../config/paths.ts";
 import { loadSettings } from "../config/settings.ts";
 import { configFolders } from "../config/system-prompt.ts";
 import type { Settings } from "../contract/config.ts";
+import type { NewEntry } from "../contract/entries.ts";
 import { StartupError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Sink } from "../contract/sink.ts";
@@ -179,10 +180,13 @@ function begin(beginning: Beginning): Run {
   const { sink = createSink(flags, host, console) } = beginning;
   sink.header({ ...store.header, cwd });
   const registration = registerSelf(beginning);
-  keepChoice(withRedaction(store, console.redaction.redact), flags, chosen);
+  const choice = choiceEntries(store, flags, chosen);
+  const { left } = beginning;
+  // What is kept before the summary of the branch that is left would be where the session goes on if that fails.
+  if (left === undefined) choice.forEach(withRedaction(store, console.redaction.redact).append);
   const sources: PromptSources = { folders: configFolders(home, cwd), reserved: sessionCommandNames, warn };
   const prompts = [
-    ...(beginning.left === undefined ? [] : [{ kind: "branch_summary" as const, left: beginning.left }]),
+    ...(left === undefined ? [] : [{ kind: "branch_summary" as const, left, choice }]),
     ...beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
   ];
   const listeners: Emit[] = [];
@@ -276,16 +280,18 @@ function createSink(flags: Flags, host: Host, { stdout, stderr, redaction }: Con
   return create({ writer: stdout, redact: redaction.redact });
 }
 
-/** Keeps what the session goes on with, where that is not what it says already. */
-export function keepChoice(
-  store: SessionStore,
+/** What says with what the session goes on, where it does not say so already. */
+export function choiceEntries(
+  store: Pick<SessionStore, "settings">,
   flags: Pick<Flags, "name">,
   { model, thinkingLevel }: ModelChoice,
-): void {
+): NewEntry[] {
   const saved = store.settings();
+  const entries: NewEntry[] = [];
   if (saved.model?.provider !== model.provider || saved.model.modelId !== model.id)
-    store.append({ type: "model_change", provider: model.provider, modelId: model.id });
-  if (saved.thinkingLevel !== thinkingLevel) store.append({ type: "thinking_level_change", thinkingLevel });
+    entries.push({ type: "model_change", provider: model.provider, modelId: model.id });
+  if (saved.thinkingLevel !== thinkingLevel) entries.push({ type: "thinking_level_change", thinkingLevel });
   if (flags.name !== undefined && flags.name !== saved.name)
-    store.append({ type: "session_info", name: flags.name });
+    entries.push({ type: "session_info", name: flags.name });
+  return entries;
 }

@@ -155,6 +155,22 @@ describe("--branch-summary", () => {
     expect(result.stderr).toContain("1 further prompt was not run");
     expect(bench.server.requests).toHaveLength(1);
     expect(readSession(path).some(({ type }) => type === "branch_summary")).toBe(false);
+    await bench.run(["-c", "more"]);
+    expect(outline(bench, 1)).toEqual(expect.arrayContaining(["user: second", "user: more"]));
+  });
+
+  test("keeps model, level and name of the branch that goes on behind the summary", async () => {
+    const bench = await createBench([chatReply({ text: "tried the second way" }), done]);
+    const path = writeSession(bench.workspace, rounds);
+    await bench.run(["-c", "--branch", "entry-1", "--branch-summary", "--name", "again", "other"]);
+    const added = readSession(path).slice(5);
+    expect(added.slice(0, 4).map(({ type }) => type)).toEqual([
+      "branch_summary",
+      "model_change",
+      "thinking_level_change",
+      "session_info",
+    ]);
+    expect(added[0]?.parentId).toBe("entry-1");
   });
 
   const serving = ["--mode", "rpc", "-c", "--branch", "entry-1", "--branch-summary"];
