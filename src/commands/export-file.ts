@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { errorMessage, StartupError } from "../contract/errors.ts";
+import { openToWrite } from "../contract/named-pipe.ts";
 
 /** Takes text a piece at a time. */
 export type TextOutput = {
@@ -37,7 +38,7 @@ export function openExportFile(path: string, sessionPath: string | undefined): E
     const before = statSync(path, { throwIfNoEntry: false });
     if (before !== undefined && sessionPath !== undefined && isSame(before, statSync(sessionPath)))
       throw new StartupError(`${path} is the session's own file: choose another name for the export`);
-    if (before !== undefined && !before.isFile()) return toFile(openSync(path, "w"), {});
+    if (before !== undefined && !before.isFile()) return toFile(openToWrite(path), {});
     const target = before === undefined ? path : realpathSync(path);
     const draft = join(dirname(target), `.${basename(target)}.${randomBytes(4).toString("hex")}.part`);
     const descriptor = openSync(draft, "wx");

@@ -1,5 +1,4 @@
-import { appendFileSync, closeSync, fchmodSync, fstatSync, openSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { appendFileSync, closeSync, fchmodSync, fstatSync } from "node:fs";
 import {
   errorMessage,
   PersistenceError,
@@ -7,6 +6,7 @@ import {
   type ProviderErrorKind,
   StartupError,
 } from "../contract/errors.ts";
+import { openToWrite, readFileOrPipe } from "../contract/named-pipe.ts";
 import type { Model } from "../contract/provider.ts";
 import type { ProviderFetch } from "./adapter.ts";
 import {
@@ -79,7 +79,7 @@ export async function createRecorder(
 
 function createRecording(path: string): number {
   try {
-    const file = openSync(path, "w", 0o600);
+    const file = openToWrite(path, 0o600);
     // A file that was there before keeps its mode; a device is not ours to change.
     if (fstatSync(file).isFile()) fchmodSync(file, 0o600);
     return file;
@@ -97,14 +97,18 @@ function toAddress(input: string | URL | Request): string {
 /**
  * Opens a recording: the model it was made with, and a fetch that answers requests from it, in order, chunk by chunk,
  * failures included, with no network. The fetch throws a ProviderError `invalid_request` for a request that the
- * recording has no answer for. Throws a StartupError when the file cannot be read or is no recording.
+ * recording has no answer for. Throws a StartupError when the file cannot be read or is no recording. The signal ends the
+ * wait for a pipe.
  */
-export async function openCassette(path: string): Promise<{ model: Model; fetch: ProviderFetch }> {
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+export async function openCassette(
+  path: string,
+  signal?: AbortSignal,
+): Promise<{ model: Model; fetch: ProviderFetch }> {
+  const bytes = await readFileOrPipe(path, signal).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === "ENOENT" ? "there is no such file" : (error.code ?? error.message);
     throw new StartupError(`cannot read the recording ${path}: ${why}`);
   });
-  const { model, exchanges } = parseCassette(text, path);
+  const { model, exchanges } = parseCassette(bytes.toString("utf8"), path);
   let played = 0;
   return {
     model,

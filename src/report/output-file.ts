@@ -1,5 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { accessSync, constants, lstatSync, readlinkSync, type Stats, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  lstatSync,
+  readlinkSync,
+  type Stats,
+  statSync,
+  writeFile as writeToDescriptor,
+} from "node:fs";
 import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { errorMessage, StartupError } from "../contract/errors.ts";
@@ -27,7 +36,7 @@ export function checkOutputFile(option: string, file: string, cwd: string): void
 export async function writeOutputFile(file: string, text: string, cwd: string): Promise<void> {
   const { target, stats } = follow(resolve(cwd, file));
   // A rename would put a file in its place.
-  if (stats?.isFile() === false) return writeFile(target, text);
+  if (stats?.isFile() === false) return writeThrough(target, text);
   const temporary = `${target}.${randomUUID()}.tmp`;
   try {
     await writeFile(temporary, text, { flag: "wx" });
@@ -36,6 +45,18 @@ export async function writeOutputFile(file: string, text: string, cwd: string): 
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
+  }
+}
+
+async function writeThrough(target: string, text: string): Promise<void> {
+  const { openToWrite } = await import("../contract/named-pipe.ts");
+  const fd = openToWrite(target);
+  try {
+    await new Promise<void>((done, fail) =>
+      writeToDescriptor(fd, text, (error) => (error === null ? done() : fail(error))),
+    );
+  } finally {
+    closeSync(fd);
   }
 }
 

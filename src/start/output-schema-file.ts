@@ -1,16 +1,19 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ErrorObject } from "ajv";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
+import { readFileOrPipe } from "../contract/named-pipe.ts";
 import type { OutputSchema } from "../session/output-schema.ts";
 
 /**
  * Reads the JSON Schema that the answer has to follow: draft 2020-12 where it does not name an older one. Throws a
- * StartupError for a file that cannot be read or is no such schema.
+ * StartupError for a file that cannot be read or is no such schema. The signal ends the wait for a pipe.
  */
-export async function loadOutputSchema(file: string, cwd: string): Promise<OutputSchema> {
-  const schema = readSchema(file, cwd);
+export async function loadOutputSchema(
+  file: string,
+  { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal },
+): Promise<OutputSchema> {
+  const schema = await readSchema(file, resolve(cwd, file), signal);
   const { compileSchema } = await import("./output-schema-validator.ts");
   try {
     const validate = compileSchema(schema);
@@ -23,10 +26,10 @@ export async function loadOutputSchema(file: string, cwd: string): Promise<Outpu
   }
 }
 
-function readSchema(file: string, cwd: string): JsonObject {
+async function readSchema(file: string, path: string, signal: AbortSignal): Promise<JsonObject> {
   let text: string;
   try {
-    text = readFileSync(resolve(cwd, file), "utf8").replace(/^\uFEFF/, "");
+    text = (await readFileOrPipe(path, signal)).toString("utf8").replace(/^\uFEFF/, "");
   } catch (error) {
     throw refusal(file, `cannot be read: ${errorMessage(error)}`);
   }

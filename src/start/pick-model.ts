@@ -49,7 +49,10 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
   const replay =
     flags.replay === undefined
       ? undefined
-      : await (await import("../providers/cassette.ts")).openCassette(resolve(host.cwd, flags.replay));
+      : await (await import("../providers/cassette.ts")).openCassette(
+          resolve(host.cwd, flags.replay),
+          host.signal,
+        );
   // A recording knows the model that it was made with, and needs no key.
   const chosen =
     replay !== undefined && flags.model === undefined

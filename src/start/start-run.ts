@@ -74,7 +74,7 @@ export async function startRun(
   const schema =
     flags.outputSchema === undefined
       ? undefined
-      : await (await import("./output-schema-file.ts")).loadOutputSchema(flags.outputSchema, host.cwd);
+      : await (await import("./output-schema-file.ts")).loadOutputSchema(flags.outputSchema, host);
   const startFolder = workingFolder(flags.cwd, host.cwd);
   const settingsOf = (cwd: string) => loadSettings({ home, cwd, env: host.env, warn });
   const startSettings = await settingsOf(startFolder);
