@@ -94,6 +94,6 @@ export function createSessionWork(deps: SessionWorkDeps): SessionWork {
 
 /** A level that the user chose goes on with the next model, unless that is chosen with its own. */
 function withLevel(next: ModelChoice, id: string, { model, thinkingLevel }: ModelChoice): ModelChoice {
-  const isExplicit = thinkingLevels.some((level) => id.endsWith(`:${level}`));
+  const isExplicit = thinkingLevels.some((level) => id.toLowerCase().endsWith(`:${level}`));
   return isExplicit || !next.model.reasoning || !model.reasoning ? next : { ...next, thinkingLevel };
 }

@@ -59,7 +59,7 @@ const commands: Readonly<Record<string, Run>> = {
     return done;
   },
   thinking: async (args, { changeThinking }) => {
-    const level = thinkingLevels.find((known) => known === args);
+    const level = thinkingLevels.find((known) => known === args.toLowerCase());
     if (level === undefined) return fail(`/thinking takes one of ${thinkingLevels.join(", ")}`);
     changeThinking(level);
     return done;

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { exportToFile, toSource } from "../commands/export.ts";
 import { openExportFile } from "../commands/export-file.ts";
@@ -26,7 +27,9 @@ export async function exportTo(
   store: SessionStore,
   { file, cwd, signal, warn }: ExportToOptions,
 ): Promise<string> {
-  const path = resolve(cwd, file ?? `${store.header.id}.html`);
+  const name = file ?? `${store.header.id}.html`;
+  // No shell has seen what a prompt says.
+  const path = resolve(cwd, name.startsWith("~/") ? `${homedir()}${name.slice(1)}` : name);
   const format = formatOfFile(path);
   if (format === undefined)
     throw new StartupError(`${path} has to end in one of ${[...exportEndings.keys()].join(", ")}`);

@@ -163,6 +163,24 @@ test("/export writes the session as it stands and prints the file's path", async
   expect(readFileSync(join(workspace.cwd, "out.md"), "utf8")).toContain("done");
 });
 
+test("/export takes ~ for the home folder", async () => {
+  const { run, workspace } = await createBench([answer]);
+  const env = { HOME: workspace.cwd };
+  const { status, stdout } = await run(["hi", "/export ~/out.md"], { env });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: `${join(workspace.cwd, "out.md")}\n` });
+});
+
+test("levels may be written in capitals, as in --thinking", async () => {
+  const models = [
+    { id: "m", reasoning: true },
+    { id: "n", reasoning: true },
+  ];
+  const bench = await createBench([answer], { provider: { models } });
+  const { status } = await bench.run(["/thinking Low", "one", "/model n:HIGH", "two"]);
+  expect(status).toBe(0);
+  expect([0, 1].map((index) => bench.server.json(index).reasoning_effort)).toEqual(["low", "high"]);
+});
+
 test("commands work in a session that is not kept", async () => {
   const { run } = await createBench([answer, summary, answer]);
   expect(await run(["--no-session", "hi", "/name x", "/compact", "more"])).toMatchObject({
