@@ -13,6 +13,7 @@ import {
   toolCallsOf,
 } from "./export-atif-parts.ts";
 import type { ExportSource } from "./export-formats.ts";
+import { gateResultOf } from "./gate-result.ts";
 import { type SessionStep, toSteps } from "./session-steps.ts";
 import { createTotals } from "./session-totals.ts";
 
@@ -109,9 +110,15 @@ function entryFields(entry: SessionEntry): Fields | undefined {
       return system(entry.summary, { kind: "compaction", tokens_before: entry.tokensBefore });
     case "branch_summary":
       return system(entry.summary, { kind: "branch_summary" });
+    case "custom": {
+      const gate = gateResultOf(entry);
+      return (
+        gate &&
+        system(`${gate.words}\n${gate.output}`.trimEnd(), { kind: "custom", custom_type: entry.customType })
+      );
+    }
     case "model_change":
     case "thinking_level_change":
-    case "custom":
     case "label":
     case "session_info":
       return undefined;

@@ -4,6 +4,7 @@ import { content, folded, output, plain, type Renderers } from "./export-html-bl
 import { callHtml, resultHtml } from "./export-html-call.ts";
 import { escapeHtml, type Html } from "./export-html-escape.ts";
 import { clock, count, dollars } from "./export-html-numbers.ts";
+import { gateResultOf } from "./gate-result.ts";
 import type { SessionStep } from "./session-steps.ts";
 
 type Answer = Pick<Extract<SessionStep, { kind: "answer" }>, "message" | "results">;
@@ -85,7 +86,12 @@ function viewEntry(entry: SessionEntry, renderers: Renderers): View | undefined 
       return viewSetting(`Thinking: ${entry.thinkingLevel}`);
     case "label":
       return entry.label === undefined ? undefined : viewSetting(`Label: ${entry.label}`);
-    case "custom":
+    case "custom": {
+      const gate = gateResultOf(entry);
+      if (gate === undefined) return undefined;
+      const said = gate.output === "" ? "" : output(gate.output);
+      return viewCustom("Gate", `<p>${escapeHtml(gate.words)}</p>${said}`, true);
+    }
     case "session_info":
       return undefined;
   }

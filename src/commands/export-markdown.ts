@@ -1,6 +1,7 @@
 import type { SessionEntry } from "../contract/entries.ts";
 import type { AgentMessage, AssistantContent, ToolCall, UserContent } from "../contract/messages.ts";
 import type { ExportSource } from "./export-formats.ts";
+import { gateResultOf } from "./gate-result.ts";
 
 /** Writes a session as Markdown, piece by piece. */
 export function* toMarkdown({ header, settings, entries }: ExportSource): Generator<string, void, undefined> {
@@ -26,7 +27,14 @@ function entryText(entry: SessionEntry): string {
       return `*Model: ${entry.provider}/${entry.modelId}*`;
     case "thinking_level_change":
       return `*Thinking: ${entry.thinkingLevel}*`;
-    case "custom":
+    case "custom": {
+      const gate = gateResultOf(entry);
+      if (gate === undefined) return "";
+      return section(
+        "Gate",
+        gate.output === "" ? code(gate.words) : `${code(gate.words)}\n\n${fenced(gate.output)}`,
+      );
+    }
     case "label":
     case "session_info":
       return "";

@@ -1,5 +1,6 @@
 import type { SessionEntry } from "../contract/entries.ts";
 import type { AgentMessage, AssistantContent, AssistantMessage, UserContent } from "../contract/messages.ts";
+import { gateResultOf } from "./gate-result.ts";
 
 /** An entry for a person at a terminal: a line that says what it is, and its text, indented. */
 export function toTranscript(entry: SessionEntry): string {
@@ -17,7 +18,7 @@ export function printable(text: string): string {
     .replace(/[^\P{Cc}\n\t]|\p{Cs}/gu, " ");
 }
 
-type Parts = { readonly title: string; readonly text?: string };
+type Parts = { readonly title: string; readonly text?: string | undefined };
 
 // Colours, cursor movements and titles, as programs print them.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -44,8 +45,10 @@ function partsOf(entry: SessionEntry): Parts {
       return { title: `label of ${entry.targetId}: ${entry.label ?? "(none)"}` };
     case "session_info":
       return { title: `name: ${entry.name ?? "(none)"}` };
-    case "custom":
-      return { title: entry.customType };
+    case "custom": {
+      const gate = gateResultOf(entry);
+      return { title: entry.customType, text: gate && `${gate.words}\n${beginning(gate.output)}` };
+    }
   }
 }
 

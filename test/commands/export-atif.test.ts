@@ -174,6 +174,19 @@ test.each<[string, NewEntry, object | undefined]>([
     },
   ],
   ["a label", { type: "label", targetId: "e0", label: "x" }, undefined],
+  [
+    "the result of a gate",
+    {
+      type: "custom",
+      customType: "gate_result",
+      data: { command: "npm test", outcome: "passed", exit: 0, output: "fine" },
+    },
+    {
+      source: "system",
+      message: "gate passed: npm test (exit status 0)\nfine",
+      extra: { kind: "custom", custom_type: "gate_result" },
+    },
+  ],
   ["data of the program", { type: "custom", customType: "x", data: 1 }, undefined],
 ])("%s has its step", (_, entry, step) => {
   const { steps, final_metrics: totals } = trajectory([message(user("hi")), entry]);

@@ -96,6 +96,19 @@ Yes
 `);
 });
 
+test.each<[ExportFormatName, string]>([
+  ["md", "\n## Gate\n\n`gate failed: npm test (exit status 1)`\n\n```\n<b>\n```\n"],
+  ["html", "<p>gate failed: npm test (exit status 1)</p><pre><code>&lt;b&gt;</code></pre>"],
+])("export as %s tells what became of a gate", async (format, words) => {
+  const folder = makeFolder();
+  const store = createSampleSession(folder);
+  store.append(message(user("hi")));
+  const data = { command: "npm test", outcome: "failed", exit: 1, output: "<b>" };
+  store.append({ type: "custom", customType: "gate_result", data });
+  store.close();
+  expect(await exported(folder, format)).toContain(words);
+});
+
 test("a file that is there is replaced, keeps its mode, and is found through its link", async () => {
   const folder = makeFolder();
   writeSampleSession(folder).close();

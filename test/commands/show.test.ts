@@ -99,6 +99,14 @@ test.each<[NewEntry, string]>([
   [{ type: "label", targetId: "e9", label: "here" }, "label of e9: here\n"],
   [{ type: "session_info" }, "name: (none)\n"],
   [{ type: "custom", customType: "mine", data: 1 }, "mine\n"],
+  [
+    {
+      type: "custom",
+      customType: "gate_result",
+      data: { command: "npm test", outcome: "failed", exit: 1, output: "a\nb" },
+    },
+    "gate_result\n  gate failed: npm test (exit status 1)\n  a\n  b\n",
+  ],
   [{ type: "custom_message", customType: "note", content: "hi", display: true }, "note\n  hi\n"],
   [message({ ...result("1", "no"), isError: true }), "ls failed\n  no\n"],
   [
