@@ -22,6 +22,8 @@ let hasCrashed = false;
 let isDone = false;
 
 for (const signal of signals) process.on(signal, () => onSignal(signal));
+// Node would open its debugger, on a port that every user of the machine can reach.
+process.on("SIGUSR1", () => undefined);
 // Rejections that nobody handles arrive here too.
 process.on("uncaughtException", onUncaught);
 process.on("beforeExit", onNothingLeft);

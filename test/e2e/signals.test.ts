@@ -11,6 +11,7 @@ import { handlesSignals } from "../support/signals.ts";
 import { createBench } from "../support/with-provider.ts";
 import { processesWith, uniqueSleep, untilRunning } from "../tools/processes.ts";
 
+const done = chatReply({ text: "done" });
 const hanging = {
   body: 'data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n',
   end: "hang",
@@ -58,6 +59,17 @@ describe.each([
     expect(result.lines.at(-1)?.messages.at(-1)).toMatchObject({ role: "assistant", stopReason: "aborted" });
     expect(isAlive(Number(readFileSync(pidFile, "utf8")))).toBe(false);
   });
+});
+
+test("SIGUSR1 opens no debugger, and the run goes on", async () => {
+  const bench = await createBench([
+    chatReply({ calls: [{ name: "bash", args: { command: "sleep 1" } }] }),
+    done,
+  ]);
+  const { status, stdout, stderr } = await bench.run(["hi"], {
+    onStart: (child) => void bench.server.received(1).then(() => child.kill("SIGUSR1")),
+  });
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "done\n", stderr: "" });
 });
 
 describe("a signal ends the run wherever it is", () => {
