@@ -23,10 +23,11 @@ export type IgnoreScope = {
 export function ignoreScope(folder: string): IgnoreScope {
   const repository = repositoryOf(folder);
   if (repository !== undefined) {
-    const rules = createIgnoreRules(repository);
+    const rules = createIgnoreRules(repository, isRepository);
     if (folder === repository || !ignoresAllOf(folder, rules)) return { rules, usesParents: true };
   }
-  return { rules: createIgnoreRules(folder), usesParents: false };
+  // Without a repository around it, a search takes each rule file for all that is below it, repositories too.
+  return { rules: createIgnoreRules(folder, () => false), usesParents: false };
 }
 
 /** Whether nothing new in a folder could be seen: it is ignored, or everything in it is (`out/*`). */
@@ -35,7 +36,8 @@ function ignoresAllOf(folder: string, rules: IgnoreRules): boolean {
   return rules.ignores(folder, true) || (rules.ignores(anything, false) && rules.ignores(anything, true));
 }
 
-function createIgnoreRules(top: string): IgnoreRules {
+/** Rules from above a boundary do not apply below it. */
+function createIgnoreRules(top: string, isBoundary: (folder: string) => boolean): IgnoreRules {
   const filesByFolder = new Map<string, Ignore | undefined>();
   const ignoredFolders = new Map<string, boolean>([[top, false]]);
 
@@ -50,7 +52,7 @@ function createIgnoreRules(top: string): IgnoreRules {
       const name = relative(folder, path).split(sep).join("/");
       const verdict = rulesOf(folder)?.test(isFolder ? `${name}/` : name);
       if (verdict?.ignored) return true;
-      if (verdict?.unignored || folder === top || isRepository(folder)) return false;
+      if (verdict?.unignored || folder === top || isBoundary(folder)) return false;
     }
   }
 

@@ -72,6 +72,16 @@ describe("git's ignore rules", () => {
         ["grep", { pattern: "here", glob: "x" }, "No matches"],
       ],
     ],
+    [
+      "of a folder that is in no repository apply to repositories below it, with a glob and without one",
+      "mkdir -p c/.git; echo '*.log' > .gitignore; echo here > c/a.log; echo here > c/b.txt",
+      [
+        ["grep", { pattern: "here" }, "c/b.txt:1: here"],
+        ["grep", { pattern: "here", glob: "[ab].*" }, "c/b.txt:1: here"],
+        ["find", { pattern: "[ab].*" }, "c/b.txt"],
+        ["grep", { pattern: "here", path: "c", glob: "*.log" }, "c/a.log:1: here"],
+      ],
+    ],
   ];
   test.each(cases)("%s", async (_, make, calls) => {
     const { results } = await search(
