@@ -9,8 +9,8 @@ export type GitState = {
   /** Commit, branch and stash, those of changed submodules too. */
   readonly state: string;
   /**
-   * What git says of each file that differs from the commit, in submodules of theirs, by its path from the root; that of a
-   * folder ends in `/`.
+   * What git says of each file that differs from the commit or that git does not look at, in submodules of theirs, by its
+   * path from the root; that of a folder ends in `/`.
    */
   readonly changes: ReadonlyMap<string, string>;
   /** Files and folders that are ignored. */
@@ -37,7 +37,20 @@ export async function readGitState(root: string, runGit: RunGit): Promise<GitSta
     ],
     root,
   );
-  return status === undefined ? undefined : withSubmodules(parseGitStatus(status), root, runGit);
+  if (status === undefined) return undefined;
+  const state = parseGitStatus(status);
+  const listed = await runGit(["ls-files", "-v", "-z"], root);
+  const unwatched = listed === undefined ? [] : unwatchedFiles(listed, root);
+  const changes = new Map([...unwatched, ...state.changes]);
+  return withSubmodules({ ...state, changes }, root, runGit);
+}
+
+/** The files that git was told not to look at (`--assume-unchanged`, `--skip-worktree`), so that its status is silent on them. */
+function unwatchedFiles(listed: string, root: string): [path: string, facts: string][] {
+  return listed
+    .split("\0")
+    .filter((line) => /^[a-zS] /.test(line) && existsSync(join(root, line.slice(2))))
+    .map((line) => [line.slice(2), line[0] ?? ""]);
 }
 
 /** Of a submodule git says only that something in it differs, so that it is asked for each by itself. */

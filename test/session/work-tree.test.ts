@@ -86,8 +86,12 @@ describe("in a git repository", () => {
     git("init", "-q");
     fill();
     write(".gitignore", "ignored*\n");
+    for (const name of ["assumed", "skipped", "left out"]) write(name, "a\n");
     git("add", ".");
     git("commit", "-qm", "start");
+    git("update-index", "--assume-unchanged", "assumed");
+    git("update-index", "--skip-worktree", "skipped", "left out");
+    rmSync(join(folder, "left out"));
     write("dirty", "b\n");
     write("untracked", "b\n");
     write("ignored", "b\n");
@@ -101,6 +105,9 @@ describe("in a git repository", () => {
     ["a file that is staged", () => git("add", "untracked")],
     ["a file that may be executed", () => chmodSync(join(folder, "dirty"), 0o755)],
     ["an ignored file", () => write("ignored", "cc\n")],
+    ["a file that git is to assume unchanged", () => write("assumed", "c\n")],
+    ["a file that git is to skip", () => write("skipped", "c\n")],
+    ["a file that git was to skip and that is gone", () => rmSync(join(folder, "skipped"))],
   ];
   test.each(gitChanges)("%s is a change", async (_, change) => {
     const before = await digest();
@@ -131,6 +138,13 @@ describe("in a git repository", () => {
     const before = await look();
     write("tracked", "c\n");
     expect(await look()).not.toBe(before);
+  });
+
+  test("a file that git does not look at is named when it differs", async () => {
+    const before = await readWorkTree(sources());
+    write("assumed", "c\n");
+    const after = await readWorkTree(sources());
+    expect(before && after && (await changedFiles(before, after, sources()))).toEqual(["assumed"]);
   });
 
   test("what differs in content is named, committed or not", async () => {
