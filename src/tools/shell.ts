@@ -115,7 +115,9 @@ export const runCommand: RunCommand = async (options) => {
     program = toProgram(options);
     const started = await startProcess({ ...options, ...program, onOutput: limits.onOutput });
     const exited = started.exited.then(() => "exit" as const);
-    const reason = await Promise.race([exited, limits.stopped]);
+    const first = await Promise.race([exited, limits.stopped]);
+    // A timer that is late runs before the exits are heard of that came in time.
+    const reason = first === "timeout" ? await Promise.race([exited, nextTurn(first)]) : first;
     if (reason !== "exit" || options.endsAll) await started.terminate(options.graceMs ?? defaultGraceMs);
     await started.drain(options.drainMs ?? defaultDrainMs);
     const survivors = started.release();
@@ -233,6 +235,13 @@ function control(
       return left;
     },
   };
+}
+
+/** The value, once everything was heard that has happened by now. */
+async function nextTurn<T>(value: T): Promise<T> {
+  await setImmediate();
+  await setImmediate();
+  return value;
 }
 
 async function drain(readers: readonly OutputReader[], quietMs: number): Promise<void> {

@@ -154,6 +154,18 @@ describe("what a command started is gone", () => {
   });
 });
 
+test("one that ended in time has not run out of it, however late that is heard", async () => {
+  const end = await run({
+    command: "echo up; sleep 0.2; exit 3",
+    timeoutMs: 2000,
+    onOutput() {
+      // By then the command has ended and its time is over, and neither has been heard of.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
+    },
+  });
+  expect(end).toEqual({ ...quiet, exitCode: 3 });
+});
+
 test("a program gets time to end in order", async () => {
   const end = await run({ command: "trap 'echo bye; exit 0' TERM; sleep 60 & wait", timeoutMs: 500 });
   expect(end).toEqual({ ...quiet, reason: "timeout", exitCode: 0, stdout: "bye\n" });
