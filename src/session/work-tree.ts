@@ -61,9 +61,10 @@ export function workTreeDigest({ git, files, ignored }: WorkTree): string {
 /** The files whose content is another than it was, as paths from the working folder, sorted. */
 export async function changedFiles(
   before: WorkTree,
-  after: WorkTree,
+  now: WorkTree,
   { cwd, runGit, own }: WorkTreeSources,
 ): Promise<string[]> {
+  const after = asSeenBefore(now, before, own);
   const moved = await committedBetween(before, after, runGit);
   const candidates = new Set([...before.files.keys(), ...after.files.keys(), ...moved]);
   const isChanged = (path: string): boolean => {
@@ -76,9 +77,18 @@ export async function changedFiles(
     return is !== was;
   };
   return [...candidates]
-    .filter(isChanged)
+    .filter((path) => !isOfGit.test(path) && isChanged(path))
     .map((path) => relative(cwd, resolve(after.root, path)))
     .sort();
+}
+
+/** What git keeps for itself, in a repository that was made meanwhile or that is none of this one's. */
+const isOfGit = /(^|\/)\.git(\/|$)/;
+
+/** Where a repository was made meanwhile, files are looked at as they were before: by size and time. */
+function asSeenBefore(now: WorkTree, { root, git }: WorkTree, own: OwnFiles): WorkTree {
+  if (git !== undefined || now.git === undefined) return now;
+  return { root, files: scanFolder(root, { maxFiles, own }).files, ignored: "" };
 }
 
 function prints(root: string, path: string, own: OwnFiles): [path: string, print: string][] {

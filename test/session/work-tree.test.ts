@@ -140,6 +140,14 @@ describe("in a git repository", () => {
     expect(await look()).not.toBe(before);
   });
 
+  test("of a repository within this one its files are named", async () => {
+    const before = await readWorkTree(sources());
+    git("init", "-q", "inner");
+    write("inner/file", "b\n");
+    const after = await readWorkTree(sources());
+    expect(before && after && (await changedFiles(before, after, sources()))).toEqual(["inner/file"]);
+  });
+
   test("a file that git does not look at is named when it differs", async () => {
     const before = await readWorkTree(sources());
     write("assumed", "c\n");
@@ -224,6 +232,14 @@ describe("in a plain folder", () => {
     const before = await digest();
     change();
     expect(await digest()).not.toBe(before);
+  });
+
+  test("what differs is named, in a repository that is made meanwhile too, without what git keeps", async () => {
+    const before = await readWorkTree(sources());
+    git("init", "-q");
+    write("untracked", "b\n");
+    const after = await readWorkTree(sources());
+    expect(before && after && (await changedFiles(before, after, sources()))).toEqual(["untracked"]);
   });
 
   test("nothing done is none", async () => {
