@@ -57,7 +57,7 @@ export function createLimits({ values, usage, earlierGoalTokens, now }: LimitsOp
     continuations: () => continuations,
     turns,
     tokens,
-    time: () => now() - (startedAt ?? now()),
+    time: () => (startedAt === undefined ? 0 : Math.round(now() - startedAt)),
     cost: () => usage()?.total().cost.total ?? 0,
     goal_tokens: () => earlierGoalTokens + tokens(),
   };

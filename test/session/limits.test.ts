@@ -45,13 +45,14 @@ test("tokens are input, output and what was written to the cache, whatever they 
 test("time runs from the start on", () => {
   const { limits, clock } = make({ time: 50 });
   clock.ms += 500;
-  expect(limits.reached()).toBeUndefined();
+  expect([limits.reached(), limits.uses()]).toEqual([undefined, [{ name: "time", limit: 50, used: 0 }]]);
   limits.start();
-  clock.ms += 49;
+  clock.ms += 49.4;
   limits.start();
   expect(limits.reached()).toBeUndefined();
-  clock.ms += 1;
+  clock.ms += 0.7;
   expect(limits.reached()).toMatchObject({ name: "time" });
+  expect(limits.uses()).toEqual([{ name: "time", limit: 50, used: 50 }]);
 });
 
 test("the cost is that of every request", () => {
