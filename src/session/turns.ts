@@ -60,6 +60,11 @@ export function createTurns(deps: TurnsDeps): Turns {
   }
 
   async function onFailure(error: ProviderError, signal: AbortSignal): ReturnType<LoopDeps["onFailure"]> {
+    if (isOver()) {
+      // No attempt follows, so that there is nothing to wait or to make room for.
+      retry.fail(error);
+      return "give_up";
+    }
     if (error.kind === "overflow") {
       retry.fail(error);
       const compacted = await context.onOverflow(signal);
