@@ -1,6 +1,6 @@
 import type { CompactionEntry, SessionEntry } from "../contract/entries.ts";
 import type { AgentMessage } from "../contract/messages.ts";
-import { toAgentMessages, withoutSupersededAttempts } from "./context.ts";
+import { isFailed, toAgentMessages, withoutSupersededAttempts } from "./context.ts";
 import { measureEntry } from "./estimate.ts";
 
 export type CompactionLimits = {
@@ -27,7 +27,7 @@ export type CompactionPlan = {
 
 /**
  * Decides what of a branch is summarised and what stays: about the last `keepRecentTokens`. Never parts a call from
- * its result. A message of the user that was not answered yet always stays, however long; otherwise what does not fit
+ * its result. Prompts that were not answered yet always stay, however long; otherwise what does not fit
  * into `maxKeptTokens` is summarised, to the last entry if need be.
  *
  * Undefined when there is nothing to summarise.
@@ -71,15 +71,30 @@ type CutOptions = {
 
 /** The index of the first entry that stays. */
 function findCutPoint(entries: readonly SessionEntry[], { start, tokens, limits }: CutOptions): number {
-  const cuts = possibleCuts(entries, start);
+  const unanswered = firstUnanswered(entries);
+  const cuts = possibleCuts(entries, start).filter((cut) => cut <= unanswered);
   const last = cuts.at(-1);
   if (last === undefined) return start;
   const isWithin = (cut: number, limit: number) => (tokens[cut] ?? 0) <= limit;
   const within = cuts.find((cut) => isWithin(cut, limits.keepRecentTokens));
   if (within !== undefined) return within;
   // One step alone is more than what should stay: the model has just asked for it, so it stays if it can.
-  const mustStay = isUnanswered(entries[last]) || isWithin(last, limits.maxKeptTokens);
+  const mustStay = unanswered < entries.length || isWithin(last, limits.maxKeptTokens);
   return mustStay ? last : entries.length;
+}
+
+/** The index of the first of the prompts at the end that the model has yet to answer; behind all entries when there is none. */
+function firstUnanswered(entries: readonly SessionEntry[]): number {
+  let at = entries.length;
+  for (let index = entries.length - 1; index >= 0; index--) {
+    const entry = entries[index];
+    if (entry === undefined || !isVisible(entry)) continue;
+    // An attempt that failed, and that another one is to follow, is no answer.
+    if (at === entries.length && isFailedAttempt(entry)) continue;
+    if (!isPrompt(entry)) break;
+    at = index;
+  }
+  return at;
 }
 
 /** Where the kept part may begin: at each message that is no result and behind no call whose result is still to come. */
@@ -90,7 +105,7 @@ function possibleCuts(entries: readonly SessionEntry[], start: number): number[]
   for (let index = start; index < entries.length; index++) {
     const entry = entries[index];
     if (entry === undefined || !isVisible(entry)) continue;
-    if (index > openUntil && !isResult(entry)) cuts.push(index);
+    if (index > openUntil && !isResult(entry) && !isFailedAttempt(entry)) cuts.push(index);
     openUntil = Math.max(openUntil, answeredAt.get(index) ?? -1);
   }
   return cuts;
@@ -121,8 +136,14 @@ function isResult(entry: SessionEntry): boolean {
   return entry.type === "message" && entry.message.role === "toolResult";
 }
 
-function isUnanswered(last: SessionEntry | undefined): boolean {
-  return last?.type === "message" && last.message.role === "user";
+function isFailedAttempt(entry: SessionEntry): boolean {
+  return entry.type === "message" && isFailed(entry.message);
+}
+
+/** What the user or the program has said to the model. */
+function isPrompt(entry: SessionEntry): boolean {
+  if (entry.type !== "message") return entry.type === "custom_message";
+  return entry.message.role !== "assistant" && entry.message.role !== "toolResult";
 }
 
 function beginsTurn(entry: SessionEntry): boolean {

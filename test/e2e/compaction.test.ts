@@ -127,6 +127,15 @@ describe.each(apiWires.map((wire) => [wire.api, wire] as const))("on %s", (_, wi
     ]);
   });
 
+  test("a prompt that overflows is asked again word for word, however long", async () => {
+    const bench = await createSmallBench([done, wire.failures.overflow, done], [summary], wire);
+    const prompt = `first word ${"word ".repeat(3000)}last word`;
+    const { status } = await bench.run(["--mode", "json", "hello", prompt]);
+    expect(status).toBe(0);
+    expect(bench.server.requests.at(-1)?.body).toContain(prompt);
+    expect(turnsOf(bench).at(-1)?.[0]).toContain("the summary");
+  });
+
   test("a summary that overflows itself is asked for again with half of it", async () => {
     const bench = await createSmallBench(
       [done],

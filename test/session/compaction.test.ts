@@ -14,6 +14,7 @@ import { assistant, call, chain, message, result, text, user } from "./samples.t
 const long = "x".repeat(400);
 const ask = message(user(long));
 const answer = message(assistant([text(long)]));
+const failed = message(assistant([], { stopReason: "error" }));
 const limits = (keepRecentTokens: number, maxKeptTokens = 1_000_000) => ({
   keepRecentTokens,
   maxKeptTokens,
@@ -52,6 +53,25 @@ describe("the plan of a compaction", () => {
       [undefined, 3, false],
     ],
     ["keeps an unanswered prompt however long", [ask, answer, ask], limits(0, 0), ["e2", 2, false]],
+    [
+      "keeps an unanswered prompt that an attempt failed at",
+      [ask, answer, ask, failed],
+      limits(50, 0),
+      ["e2", 2, false],
+    ],
+    ["keeps all prompts that are unanswered", [ask, answer, ask, ask], limits(110, 0), ["e2", 2, false]],
+    [
+      "keeps an unanswered prompt of the program's own",
+      [ask, answer, message({ role: "custom", customType: "x", content: long, display: true, timestamp: 1 })],
+      limits(0, 0),
+      ["e2", 2, false],
+    ],
+    [
+      "keeps the last step though an attempt failed behind it",
+      [ask, ...step("1"), ...step("2"), failed],
+      limits(50),
+      ["e3", 3, true],
+    ],
     ["has nothing to do when all of it stays", [ask, answer], limits(1000), undefined],
     ["has nothing to do without messages", [{ type: "label", targetId: "x" }], limits(0), undefined],
     [
