@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join, sep } from "node:path";
+import { basename, join, sep } from "node:path";
 
 /** Files that the program itself writes while it works. */
 export type OwnFiles = {
@@ -61,6 +61,42 @@ export function scanFolder(
     if (files.size >= maxFiles) return false;
     files.set(path, `${stats.size} ${stats.mtimeNs} ${stats.ctimeNs} ${stats.ino}`);
     return true;
+  }
+}
+
+/**
+ * A fingerprint of which files and folders there are below a folder, and of their permissions, up to `maxFiles` of them.
+ * What is in the folders of `last` is looked at when all else was.
+ */
+export function outlineOf(
+  root: string,
+  {
+    last,
+    maxFiles,
+    own,
+  }: { readonly last: ReadonlySet<string>; readonly maxFiles: number; readonly own: OwnFiles },
+): string {
+  const hash = createHash("sha1");
+  const later: string[] = [];
+  let room = maxFiles;
+  visit([""]);
+  visit(later);
+  return hash.digest("base64");
+
+  function visit(folders: string[]): void {
+    // What is found on the way is visited behind what is known.
+    for (const folder of folders)
+      for (const name of namesIn(join(root, folder))) look(folder + name, folders);
+  }
+
+  function look(path: string, folders: string[]): void {
+    const full = join(root, path);
+    const stats = statsOf(full);
+    if (room <= 0 || stats === undefined || basename(path) === ".git" || isOwn(full, stats, own)) return;
+    room--;
+    hash.update(`${path}\0${stats.mode}\0`);
+    const inside = `${path}/`;
+    if (stats.isDirectory()) (last.has(inside) ? later : folders).push(inside);
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { relative, resolve } from "node:path";
-import { type FileScan, fingerprint, type OwnFiles, scanFolder } from "./work-tree-files.ts";
+import { type FileScan, fingerprint, type OwnFiles, outlineOf, scanFolder } from "./work-tree-files.ts";
 import { type GitState, readGitState, submodulePrint } from "./work-tree-git.ts";
 
 /** Runs git and gives what it wrote on stdout; undefined when it is not there or its status is not 0. Never throws. */
@@ -49,9 +49,13 @@ export async function readWorkTree(sources: WorkTreeSources): Promise<WorkTree |
   return { root, git, files, ignored: ignoredPrint(root, git, own) };
 }
 
-/** Two work trees of which this is the same are the same. */
-export function workTreeDigest({ git, files, ignored }: WorkTree): string {
+/**
+ * Two work trees of which this is the same are the same. The tree is looked at once more: git knows neither folders
+ * without files nor most permissions.
+ */
+export function workTreeDigest({ root, git, files, ignored }: WorkTree, own: OwnFiles): string {
   const hash = createHash("sha1");
+  hash.update(outlineOf(root, { last: new Set(git?.ignored), maxFiles, own }));
   // Of what the program itself writes there is no fingerprint.
   const changes = [...(git?.changes ?? [])].filter(([path]) => files.has(path));
   hash.update(JSON.stringify([git?.state, changes, [...files], ignored]));

@@ -99,7 +99,7 @@ export function createAutonomousSetup(options: AutonomousSetupOptions): Autonomo
       async workTree() {
         const { readWorkTree, workTreeDigest } = await import("../session/work-tree.ts");
         const tree = await readWorkTree(workTree);
-        return tree === undefined ? undefined : workTreeDigest(tree);
+        return tree === undefined ? undefined : workTreeDigest(tree, workTree.own);
       },
       redact,
       now: Date.now,

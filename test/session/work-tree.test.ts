@@ -48,7 +48,7 @@ function sources(own: { paths?: string[]; open?: string[] } = {}) {
 async function digest(own?: Parameters<typeof sources>[0]): Promise<string> {
   const tree = await readWorkTree(sources(own));
   if (tree === undefined) throw new Error("the work tree could not be told");
-  return workTreeDigest(tree);
+  return workTreeDigest(tree, sources(own).own);
 }
 
 type Change = readonly [name: string, change: () => void];
@@ -66,6 +66,8 @@ const changes: readonly Change[] = [
       symlinkSync("dirty", join(folder, "link"));
     },
   ],
+  ["a folder without files", () => mkdirSync(join(folder, "empty/inner"), { recursive: true })],
+  ["other permissions", () => chmodSync(join(folder, "tracked"), 0o600)],
   [
     "a file in a new folder",
     () => {
@@ -95,6 +97,8 @@ describe("in a git repository", () => {
     write("dirty", "b\n");
     write("untracked", "b\n");
     write("ignored", "b\n");
+    mkdirSync(join(folder, "ignored-too"));
+    write("ignored-too/file", "b\n");
   });
 
   const gitChanges: readonly Change[] = [
@@ -105,6 +109,7 @@ describe("in a git repository", () => {
     ["a file that is staged", () => git("add", "untracked")],
     ["a file that may be executed", () => chmodSync(join(folder, "dirty"), 0o755)],
     ["an ignored file", () => write("ignored", "cc\n")],
+    ["a folder without files in an ignored one", () => mkdirSync(join(folder, "ignored-too/inner"))],
     ["a file that git is to assume unchanged", () => write("assumed", "c\n")],
     ["a file that git is to skip", () => write("skipped", "c\n")],
     ["a file that git was to skip and that is gone", () => rmSync(join(folder, "skipped"))],
@@ -133,7 +138,7 @@ describe("in a git repository", () => {
     mkdirSync(join(folder, "sub"));
     const look = async () => {
       const tree = await readWorkTree({ ...sources(), cwd: join(folder, "sub") });
-      return tree && workTreeDigest(tree);
+      return tree && workTreeDigest(tree, sources().own);
     };
     const before = await look();
     write("tracked", "c\n");
