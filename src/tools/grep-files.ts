@@ -156,14 +156,18 @@ async function grepWithRipgrep(search: GrepSearch, options: SearchOptions): Prom
     case "unavailable":
       return undefined;
     case "failed":
-      return {
-        problem: `The pattern cannot be searched for (\`literal\` takes it as plain text). ${end.message}`,
-      };
+      return { problem: `${whatIsWrong(end.message)} ${end.message}` };
     case "timeout":
       return { problem: "it took too long; search in fewer files" };
     default:
       return {};
   }
+}
+
+function whatIsWrong(message: string): string {
+  return /^rg: error parsing glob /.test(message)
+    ? "The glob cannot be understood."
+    : "The pattern cannot be searched for (`literal` takes it as plain text).";
 }
 
 /** A pattern that names CR itself looks for it; to all others the lines of a CRLF file end as `read` shows them. */

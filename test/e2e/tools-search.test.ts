@@ -111,6 +111,7 @@ test("what is asked for is found, and what is wrong is said", async () => {
     ],
     ["grep", { pattern: "nowhere" }, "No matches"],
     ["grep", { pattern: "(" }, /^ERROR: The pattern cannot be searched for/],
+    ["grep", { pattern: "two", glob: "{a" }, /^ERROR: The glob cannot be understood\. .*'\{a'/],
     ["grep", { pattern: "x", path: "/dev/zero" }, /^ERROR: \/dev\/zero is a device/],
     ["find", { pattern: "*.txt" }, "d/a.txt\nsp ace/c d.txt"],
     ["find", { pattern: "sp*/**" }, "sp ace/c d.txt"],
