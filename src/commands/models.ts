@@ -5,11 +5,14 @@ import { homePaths } from "../config/paths.ts";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import type { Model } from "../contract/provider.ts";
 import type { ProviderFetch } from "../providers/adapter.ts";
+import { addressSecrets, cleanUrl } from "../providers/address.ts";
 import { openCatalog } from "../providers/catalog.ts";
 import { hasCredentials } from "../providers/credentials.ts";
 import { isBuiltIn } from "../providers/endpoints.ts";
 import { type KnownProvider, knownProviders } from "../providers/known-providers.ts";
 import { fromModelsDev } from "../providers/models-dev.ts";
+import { proxySecrets } from "../providers/proxy.ts";
+import { createRedactor } from "../providers/redact.ts";
 import { withStatusCheck } from "../providers/status-check.ts";
 import { createPrivateFile, makePrivateFolder } from "../session/private-files.ts";
 
@@ -60,14 +63,16 @@ const timeoutMs = 60_000;
 
 /** Fetches the public catalog and keeps it in the home folder; gives the exit status. Throws a StartupError. */
 export async function refreshModels(options: RefreshModelsOptions, write: Write): Promise<number> {
-  const { home, env, fetch, signal } = options;
+  const { home, env } = options;
   const path = homePaths(home).catalog;
   const catalogUrl = env.BASE_CONTEXT_CATALOG_URL?.trim() || publicUrl;
-  const content = await download(catalogUrl, fetch, signal);
+  const content = await download(catalogUrl, options);
   const catalog = fromModelsDev(content);
   const count = Object.values(catalog).reduce((sum, models) => sum + Object.keys(models).length, 0);
   if (count === 0)
-    throw new StartupError(`${catalogUrl} holds no models that are of use: the old catalog is kept`);
+    throw new StartupError(
+      `${cleanUrl(catalogUrl)} holds no models that are of use: the old catalog is kept`,
+    );
   try {
     makePrivateFolder(home);
     replaceFile(path, `${JSON.stringify(catalog)}\n`);
@@ -129,14 +134,18 @@ function price(dollars: number | undefined): string {
   return dollars === undefined ? "?" : String(Number(dollars.toPrecision(6)));
 }
 
-async function download(catalogUrl: string, fetch: ProviderFetch, signal: AbortSignal): Promise<unknown> {
+async function download(
+  catalogUrl: string,
+  { env, fetch, signal }: Pick<RefreshModelsOptions, "env" | "fetch" | "signal">,
+): Promise<unknown> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const response = await withStatusCheck(fetch, "the model catalog")(catalogUrl, { signal: limit });
     return await response.json();
   } catch (error) {
     signal.throwIfAborted();
-    throw new Error(`${catalogUrl} cannot be fetched: ${errorMessage(error)}`);
+    const redact = createRedactor([...addressSecrets(catalogUrl), ...proxySecrets(env)]);
+    throw new Error(`${cleanUrl(catalogUrl)} cannot be fetched: ${redact(errorMessage(error))}`);
   }
 }
 

@@ -8,8 +8,8 @@ import type { Settings } from "../contract/config.ts";
 import { defaultFlags } from "../flags/options.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
+import { cleanUrl } from "../providers/address.ts";
 import { isBuiltIn } from "../providers/endpoints.ts";
-import { cleanUrl } from "../providers/recorded-exchange.ts";
 import { sessionFolder } from "./session-folder.ts";
 
 /** Looks at all that a run in this directory would use, makes no request and leaves nothing behind; gives the exit status. */

@@ -9,13 +9,14 @@ import {
 import { openToWrite, readFileOrPipe } from "../contract/named-pipe.ts";
 import type { Model } from "../contract/provider.ts";
 import type { ProviderFetch } from "./adapter.ts";
+import { cleanUrl } from "./address.ts";
 import {
   parseCassette,
   type RecordedChunk,
   type RecordedExchange,
   type RecordedFailure,
 } from "./cassette-file.ts";
-import { cleanUrl, openExchange, toRecordedBody, toRecordedFailure } from "./recorded-exchange.ts";
+import { openExchange, toRecordedBody, toRecordedFailure } from "./recorded-exchange.ts";
 import { createRedactor } from "./redact.ts";
 import { type ReplyBody, toReplyBody, toResponse } from "./reply.ts";
 

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { StartupError } from "../contract/errors.ts";
 import type { Credentials } from "./adapter.ts";
+import { addressSecrets } from "./address.ts";
 import { type KnownProvider, secretHeader } from "./known-providers.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -67,7 +68,8 @@ export function secretsOf(provider: KnownProvider, { apiKey }: Credentials): str
     // A scheme in front (`Bearer ...`) is no part of the secret.
     secretHeader.test(name) ? [value, value.replace(/^\w+\s+/, "")] : [],
   );
-  return [apiKey ?? "", ...headers].map((secret) => secret.trim()).filter((secret) => secret !== "");
+  const all = [apiKey ?? "", ...headers, ...addressSecrets(provider.baseUrl)];
+  return all.map((secret) => secret.trim()).filter((secret) => secret !== "");
 }
 
 /** The environment variable that a key of `models.json` names. */

@@ -17,17 +17,17 @@ const timeoutMs = 10_000;
 
 /**
  * Asks a provider for its models. Throws when it does not answer, refuses, or answers with something else; the message
- * holds no credentials.
+ * holds none of the secrets.
  */
 export async function listModels(
   provider: KnownProvider,
   credentials: Credentials,
-  fetch: ProviderFetch,
+  { fetch, secrets }: { readonly fetch: ProviderFetch; readonly secrets: readonly string[] },
 ): Promise<readonly ListedModel[]> {
   try {
     return await requestList(provider, credentials, fetch);
   } catch (error) {
-    throw new Error(createRedactor([credentials.apiKey])(errorMessage(error)));
+    throw new Error(createRedactor(secrets)(errorMessage(error)));
   }
 }
 

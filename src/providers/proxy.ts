@@ -2,6 +2,7 @@ import { type AgentOptions, type RequestOptions, request } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { Duplex } from "node:stream";
 import { ProviderError } from "../contract/errors.ts";
+import { addressSecrets } from "./address.ts";
 import { oneLine } from "./error-body.ts";
 import { toNetworkError } from "./network-error.ts";
 
@@ -23,6 +24,15 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
   throw new ProviderError(
     "invalid_request",
     `the proxy in ${scheme.toUpperCase()} is not an http URL; set it to http://host:port or unset it`,
+  );
+}
+
+/** The credentials of the proxies that the environment names. */
+export function proxySecrets(env: Env): string[] {
+  return ["https_proxy", "http_proxy", "all_proxy"].flatMap((name) =>
+    [env[name], env[name.toUpperCase()]].flatMap((value) =>
+      value?.trim() ? addressSecrets(withScheme(value.trim())) : [],
+    ),
   );
 }
 
@@ -115,8 +125,12 @@ function authorization(proxy: URL): Record<string, string> {
 }
 
 function parseProxy(value: string): URL | undefined {
-  const text = value.includes("://") ? value : `http://${value}`;
+  const text = withScheme(value);
   return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function withScheme(value: string): string {
+  return value.includes("://") ? value : `http://${value}`;
 }
 
 function isLoopback(hostname: string): boolean {

@@ -81,18 +81,6 @@ export function toRecordedFailure(thrown: unknown): RecordedFailure {
   return { kind, ...(code !== undefined && { code }), message };
 }
 
-/** A URL without user, password and the query values that are credentials. */
-export function cleanUrl(address: string): string {
-  if (!URL.canParse(address)) return address;
-  const url = new URL(address);
-  const secret = [...url.searchParams.keys()].filter((name) => secretNames.test(name));
-  if (secret.length === 0 && url.username === "" && url.password === "") return address;
-  url.username = "";
-  url.password = "";
-  for (const name of secret) url.searchParams.set(name, "redacted");
-  return url.href;
-}
-
 /** The body of a request: as JSON where it is JSON. */
 export function toRecordedBody(body: ProviderInit["body"]): { body?: JsonValue } {
   if (body === undefined || body === null) return {};
@@ -106,7 +94,6 @@ export function toRecordedBody(body: ProviderInit["body"]): { body?: JsonValue }
   }
 }
 
-const secretNames = /key|token|secret|password|signature|^sig$|auth|credential/i;
 const keptHeaders =
   /^(?:content-type|location|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:x|anthropic)-ratelimit-.+)$/;
 

@@ -17,6 +17,7 @@ import { credentialEnvNames } from "./endpoints.ts";
 import { type FoundModel, findModel, fullName, type ModelSearch } from "./find-model.ts";
 import { type KnownProvider, knownProviders } from "./known-providers.ts";
 import { listModels } from "./list-models.ts";
+import { proxySecrets } from "./proxy.ts";
 
 /** Which model a run wants. */
 export type ModelRequest = {
@@ -85,7 +86,7 @@ export async function chooseModel(request: ModelRequest, sources: ModelSources):
     model,
     credentials,
     thinkingLevel: model.reasoning ? level : "off",
-    secrets: secretsOf(found.provider, credentials),
+    secrets: [...secretsOf(found.provider, credentials), ...proxySecrets(sources.env)],
     credentialEnv: credentialVariables(sources.modelsFile),
   };
 }
@@ -126,7 +127,9 @@ function createSearch(
       request.replay === true || (provider.takesAnyModel && provider.modelIds().length === 0),
     ask: async (provider) => {
       if (request.offline || provider.api === "openai-codex-responses") return undefined;
-      return listModels(provider, await credentialsFor(provider, request, sources), sources.fetch);
+      const credentials = await credentialsFor(provider, request, sources);
+      const secrets = [...secretsOf(provider, credentials), ...proxySecrets(sources.env)];
+      return listModels(provider, credentials, { fetch: sources.fetch, secrets });
     },
   };
 }

@@ -24,12 +24,15 @@ export function childEnv(
     const isCredential =
       credentials.has(name) ||
       providerCredential.test(name) ||
-      known.some((secret) => value.includes(secret));
+      (!proxyVariable.test(name) && known.some((secret) => value.includes(secret)));
     if (!isCredential || passed.has(name)) result[name] = value;
   }
   for (const name of terminalNames) delete result[name];
   return { ...result, ...unattended };
 }
+
+/** What commands reach the network through, the proxy's own password with it. */
+const proxyVariable = /proxy$/i;
 
 /** A shorter text may be part of any value by chance. */
 const minSecretLength = 6;

@@ -137,6 +137,65 @@ test("a secret header is kept back as well", async () => {
   expect(stdout + leftBehind(workspace.home)).not.toContain("abcdefgh");
 });
 
+describe("a credential that stands in an address is kept back", () => {
+  const quoting: Script = ({ method, url, headers }) => ({
+    status: 404,
+    type: "text/plain",
+    body: `Cannot ${method} ${url} for ${headers["proxy-authorization"] ?? headers.authorization} ${headers["x-api-token"]}`,
+  });
+
+  test.each([
+    ["of a model", "m"],
+    ["that is asked for its models", "other"],
+  ])("in the query of a base URL %s", async (_, model) => {
+    const { runBare, server, workspace } = await createBench([quoting]);
+    const baseUrl = `${server.url}/v1?api_key=query-abcdefgh&v=1`;
+    for (const api of ["openai-completions", "anthropic-messages"]) {
+      workspace.homeFile("models.json", { providers: { gw: { baseUrl, api, models: [{ id: "m" }] } } });
+      const run = await runBare(["--mode", "json", "--model", `gw/${model}`, "hi"]);
+      expect(run.stderr).toContain("api_key=[redacted]&v=1");
+      expect(run.stdout + run.stderr + leftBehind(workspace.home)).not.toContain("abcdefgh");
+    }
+  });
+
+  test("in a header of a provider that is asked for its models", async () => {
+    const headers = { "X-Api-Token": "token-abcdefgh" };
+    const { runBare } = await createBench([quoting], { provider: { headers } });
+    const { status, stderr } = await runBare(["--model", "fake/other", "hi"]);
+    expect(status).toBe(2);
+    expect(stderr).toContain("[redacted]");
+    expect(stderr).not.toContain("abcdefgh");
+  });
+
+  test("in the variable of a proxy, which commands get nevertheless", async () => {
+    const { run, server, workspace } = await createBench(
+      [
+        chatReply({ calls: [{ name: "bash", args: { command: "echo $HTTP_PROXY >proxy.txt; env" } }] }),
+        quoting,
+      ],
+      { provider: { baseUrl: "http://made-up.test/v1" } },
+    );
+    const proxy = server.url.replace("http://", "http://user:proxy-abcdefgh@");
+    const result = await run(["--mode", "json", "hi"], { env: { HTTP_PROXY: proxy } });
+    expect(result.stderr).toContain("Basic [redacted]");
+    const basic = Buffer.from("user:proxy-abcdefgh").toString("base64");
+    for (const text of [result.stdout + result.stderr + leftBehind(workspace.home)]) {
+      expect(text).not.toContain("abcdefgh");
+      expect(text).not.toContain(basic);
+    }
+    expect(readFileSync(join(workspace.cwd, "proxy.txt"), "utf8")).toBe(`${proxy}\n`);
+  });
+
+  test("in the address of the catalog", async () => {
+    const { runBare, server } = await createBench([quoting]);
+    const BASE_CONTEXT_CATALOG_URL = `${server.url.replace("//", "//user:pass-abcdefgh@")}/?token=query-abcdefgh`;
+    const { stderr } = await runBare(["models", "refresh"], { env: { BASE_CONTEXT_CATALOG_URL } });
+    expect(stderr).toContain(`base-context: ${server.url}/?token=redacted cannot be fetched`);
+    expect(stderr).toContain("Basic [redacted]");
+    expect(stderr).not.toContain("abcdefgh");
+  });
+});
+
 test("a short key and a placeholder leave texts whole", async () => {
   for (const apiKey of ["x", "ollama", "abc"]) {
     const { run } = await createBench([chatReply({ text: "ollama xyz abc" })], { apiKey });
