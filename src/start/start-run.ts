@@ -104,7 +104,8 @@ export async function startRun(
     const shell = {
       env: host.env,
       credentialNames: chosen.credentialEnv,
-      secrets: chosen.secrets,
+      // With those of the models that are chosen later.
+      secrets: console.redaction.secrets,
       passEnv: flags.passEnv,
       shell: settings.shell,
       spillFolder: join(home, "spill"),
