@@ -13,6 +13,8 @@ export type RecordedFailure = {
   readonly kind?: string;
   readonly code?: string;
   readonly message: string;
+  /** Whether the run tried again; where absent, the kind decides. */
+  readonly transient?: boolean;
 };
 
 /** Text, or bytes that are no text by themselves (a character cut in two). */
@@ -180,11 +182,12 @@ function toChunk(value: JsonValue, where: string, name: string): RecordedChunk {
 
 function toFailure(value: JsonValue, where: string): RecordedFailure {
   const failure = isJsonObject(value) ? value : {};
-  const { kind, code } = failure;
+  const { kind, code, transient } = failure;
   return {
     message: text(failure.message, where, "failure.message"),
     ...(typeof kind === "string" && { kind }),
     ...(typeof code === "string" && { code }),
+    ...(typeof transient === "boolean" && { transient }),
   };
 }
 

@@ -24,6 +24,8 @@ import { type ReplyBody, toReplyBody, toResponse } from "./reply.ts";
 export type Recorder = {
   /** The fetch to use instead: it does the same. */
   readonly fetch: ProviderFetch;
+  /** Strips these credentials, too, from whatever is written from now on. */
+  strip(secrets: readonly string[]): void;
   /** Writes what is still open. Throws a PersistenceError when anything could not be written. */
   close(): Promise<void>;
 };
@@ -38,7 +40,9 @@ export async function createRecorder(
   options: { readonly path: string; readonly model: Model; readonly secrets: readonly string[] },
 ): Promise<Recorder> {
   const { path, model } = options;
-  const redact = createRedactor(options.secrets);
+  const secrets = [...options.secrets];
+  let redactor = createRedactor(secrets);
+  const redact = (text: string) => redactor(text);
   const file = createRecording(path);
   let failed: unknown;
   const write = (line: unknown) => {
@@ -68,6 +72,10 @@ export async function createRecorder(
         exchange.finish(toRecordedFailure(thrown));
         throw thrown;
       }
+    },
+    strip(more) {
+      secrets.push(...more);
+      redactor = createRedactor(secrets);
     },
     async close() {
       for (const finish of open) finish();
@@ -175,16 +183,20 @@ function playBody(
   return toReplyBody(play());
 }
 
-const failureKinds: ReadonlySet<string> = new Set<ProviderErrorKind>(["network", "timeout", "protocol"]);
+const failureKinds: ReadonlySet<string> = new Set<ProviderErrorKind>([
+  "network",
+  "timeout",
+  "protocol",
+  "invalid_request",
+]);
 
 function isFailureKind(kind: string | undefined): kind is ProviderErrorKind {
   return kind !== undefined && failureKinds.has(kind);
 }
 
-function toFailure({ kind, code, message }: RecordedFailure): ProviderError {
-  return new ProviderError(
-    isFailureKind(kind) ? kind : "network",
-    message,
-    code === undefined ? {} : { code },
-  );
+function toFailure({ kind, code, message, transient }: RecordedFailure): ProviderError {
+  return new ProviderError(isFailureKind(kind) ? kind : "network", message, {
+    ...(code !== undefined && { code }),
+    ...(transient !== undefined && { transient }),
+  });
 }

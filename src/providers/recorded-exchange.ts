@@ -72,13 +72,18 @@ export function openExchange(
   };
 }
 
-const stopped: RecordedFailure = { code: "ABORT_ERR", message: "the recorded run was stopped here" };
+const stopped: RecordedFailure = {
+  code: "ABORT_ERR",
+  message: "the recorded run was stopped here",
+  transient: false,
+};
 
 /** What failed, in a form that a replay can fail with again. The reason of an abort is no failure of the provider. */
 export function toRecordedFailure(thrown: unknown): RecordedFailure {
   if (!(thrown instanceof ProviderError)) return stopped;
-  const { kind, code, message } = thrown;
-  return { kind, ...(code !== undefined && { code }), message };
+  const { kind, code, message, transient } = thrown;
+  // Faults of these kinds pass unless something is said of them.
+  return { kind, ...(code !== undefined && { code }), message, ...(!transient && { transient }) };
 }
 
 /** The body of a request: as JSON where it is JSON. */

@@ -74,7 +74,9 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
       const { provider: _, ...rest } = flags;
       const asked = { ...options, flags: { ...rest, model }, saved: undefined };
       // The key on the command line is that of the provider that the run began with.
-      const other = await choose(asked, fetchToUse, chosen.model.provider);
+      // A replay asks no provider for its models, so that a recording must not hold the answer.
+      const other = await choose(asked, replay?.fetch ?? fetch, chosen.model.provider);
+      recorder?.strip(other.secrets);
       return withProvider(other, fetchToUse, settings);
     },
     close: async () => recorder?.close(),

@@ -45,6 +45,40 @@ test.each(failures)("a replay tells the same events as the run: tools and %s", a
   expect(statSync(join(workspace.cwd, "../tape.jsonl")).mode & 0o777).toBe(0o600);
 });
 
+test("a replay fails at once where the run did", async () => {
+  const { run, runBare, workspace } = await createBench([], { provider: { baseUrl: "http://made-up.test" } });
+  workspace.homeFile("settings.json", { retry: { baseDelayMs: 10 } });
+  const env = { ALL_PROXY: "socks5://127.0.0.1:1" };
+  const recorded = await run(["--mode", "json", "--record", "../tape.jsonl", "go"], { env });
+  const again = await runBare(["--mode", "json", "--replay", "../tape.jsonl", "go"]);
+  expect(recorded.stdout).not.toContain("auto_retry");
+  expect(withoutTimes(again.stdout)).toBe(withoutTimes(recorded.stdout));
+  expect(again.stderr).toBe(recorded.stderr);
+});
+
+test("a replay ends where the recorded run was stopped", async () => {
+  const { run, runBare, server } = await createBench([{ body: cut, end: "hang" }]);
+  await run(["--record", "../tape.jsonl", "go"], {
+    onStart: (child) => void server.received(1).then(() => setTimeout(() => child.kill("SIGINT"), 300)),
+  });
+  const { status, stderr } = await runBare(["--replay", "../tape.jsonl", "go"]);
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: "base-context: the recorded run was stopped here\n",
+  });
+});
+
+test("a replay changes to a model that the run had to ask for", async () => {
+  const list = { type: "application/json", body: JSON.stringify({ data: [{ id: "other" }] }) };
+  const { run, runBare } = await createBench([answer, list, answer]);
+  const prompts = ["one", "/model fake/other", "two"];
+  const recorded = await run(["--mode", "json", "--record", "../tape.jsonl", ...prompts]);
+  expect(recorded.status).toBe(0);
+  const again = await runBare(["--mode", "json", "--replay", "../tape.jsonl", ...prompts]);
+  expect(again).toMatchObject({ status: 0, stderr: "" });
+  expect(again.lines.at(-1)?.messages.at(-1).model).toBe("other");
+});
+
 test.each(["text", "json"])(
   "a replay without an answer for a request is status 1 in %s mode",
   async (mode) => {

@@ -137,6 +137,38 @@ test("a secret header is kept back as well", async () => {
   expect(stdout + leftBehind(workspace.home)).not.toContain("abcdefgh");
 });
 
+test("the key of a model that is chosen later is kept back from recordings and kept output, too", async () => {
+  const other = "other-key-abcdefgh";
+  const { run, server, workspace } = await createBench([
+    done,
+    chatReply({
+      text: `it is ${other}`,
+      calls: [{ name: "bash", args: { command: "yes $(cat env.txt) | head -9000" } }],
+    }),
+    done,
+  ]);
+  const model = { baseUrl: `${server.url}/v1`, models: [{ id: "m" }] };
+  workspace.homeFile("models.json", {
+    providers: { fake: { ...model, apiKey: key }, other: { ...model, apiKey: other } },
+  });
+  workspace.file("env.txt", `${key} ${other}\n`);
+  const { status, stdout } = await run([
+    "--mode",
+    "json",
+    "--record",
+    "tape.jsonl",
+    "hi",
+    "/model other/m",
+    "hi",
+  ]);
+  expect(status).toBe(0);
+  const tape = readFileSync(join(workspace.cwd, "tape.jsonl"), "utf8");
+  for (const text of [stdout, tape, leftBehind(workspace.home)]) {
+    expect(text).toContain("[redacted]");
+    expect(text.includes(other) || text.includes(key)).toBe(false);
+  }
+});
+
 describe("a credential that stands in an address is kept back", () => {
   const quoting: Script = ({ method, url, headers }) => ({
     status: 404,
