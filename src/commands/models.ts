@@ -12,7 +12,7 @@ import { isBuiltIn } from "../providers/endpoints.ts";
 import { type KnownProvider, knownProviders } from "../providers/known-providers.ts";
 import { fromModelsDev } from "../providers/models-dev.ts";
 import { proxySecrets } from "../providers/proxy.ts";
-import { createRedactor } from "../providers/redact.ts";
+import { createErrorRedactor } from "../providers/redact.ts";
 import { withStatusCheck } from "../providers/status-check.ts";
 import { createPrivateFile, makePrivateFolder } from "../session/private-files.ts";
 
@@ -144,7 +144,7 @@ async function download(
     return await response.json();
   } catch (error) {
     signal.throwIfAborted();
-    const redact = createRedactor([...addressSecrets(catalogUrl), ...proxySecrets(env)]);
+    const redact = createErrorRedactor([...addressSecrets(catalogUrl), ...proxySecrets(env)]);
     throw new Error(`${cleanUrl(catalogUrl)} cannot be fetched: ${redact(errorMessage(error))}`);
   }
 }

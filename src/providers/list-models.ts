@@ -5,7 +5,7 @@ import { toAnthropicHeaders } from "./anthropic-messages-headers.ts";
 import type { ModelFacts } from "./catalog.ts";
 import type { KnownProvider } from "./known-providers.ts";
 import { bearer, toUrl } from "./post.ts";
-import { createRedactor } from "./redact.ts";
+import { createErrorRedactor } from "./redact.ts";
 import { withStatusCheck } from "./status-check.ts";
 
 /** A model in a provider's own list, with what the list says of it. */
@@ -27,7 +27,7 @@ export async function listModels(
   try {
     return await requestList(provider, credentials, fetch);
   } catch (error) {
-    throw new Error(createRedactor(secrets)(errorMessage(error)));
+    throw new Error(createErrorRedactor(secrets)(errorMessage(error)));
   }
 }
 

@@ -19,6 +19,36 @@ export function createRedactor(secrets: readonly (string | undefined)[]): (text:
   return (text) => text.replace(pattern, mark);
 }
 
+/**
+ * Makes the function that strips the credentials from the words of an error: as `createRedactor` does, and what a quote
+ * that was cut (it ends in `…`) has left of one.
+ */
+export function createErrorRedactor(secrets: readonly (string | undefined)[]): (text: string) => string {
+  const redact = createRedactor(secrets);
+  const forms = secrets
+    .filter((secret) => secret !== undefined)
+    .filter(isSecret)
+    .flatMap(plainForms);
+  return (text) => {
+    const [first = "", ...rest] = redact(text).split("…");
+    if (rest.length === 0) return first;
+    const last = rest.pop() ?? "";
+    return [...[first, ...rest].map((quote) => withoutCutSecret(quote, forms)), last].join("…");
+  };
+}
+
+function withoutCutSecret(quote: string, forms: readonly string[]): string {
+  const cut = Math.max(...forms.map((form) => beginningAtEnd(quote, form)), 0);
+  return cut < minLength ? quote : quote.slice(0, -cut) + mark;
+}
+
+/** The length of the longest end of a text that a secret begins with. */
+function beginningAtEnd(text: string, secret: string): number {
+  for (let length = Math.min(secret.length, text.length); length > 0; length--)
+    if (secret.startsWith(text.slice(-length))) return length;
+  return 0;
+}
+
 /** Whether a credential is one that can be stripped without harm: not a short word, not a placeholder. */
 export function isSecret(text: string): boolean {
   return text.length >= minLength && !placeholders.has(text);

@@ -1,17 +1,20 @@
 import { ProviderError } from "../contract/errors.ts";
 import type { Provider, ProviderEvent } from "../contract/provider.ts";
 import { passOn } from "./pass-on.ts";
+import { createErrorRedactor, createRedactor } from "./redact.ts";
 
 /**
  * A provider in whose replies no credential stands in what comes whole: names, ids, signatures, errors. The pieces of
  * texts and arguments are left to whoever joins them.
  */
-export function withRedactedReplies(provider: Provider, redact: (text: string) => string): Provider {
+export function withRedactedReplies(provider: Provider, secrets: readonly string[]): Provider {
+  const redact = createRedactor(secrets);
+  const redactWords = createErrorRedactor(secrets);
   return {
     stream: (request, signal) =>
       passOn(() => provider.stream(request, signal), {
         toEvent: (event) => redactEvent(event, redact),
-        toError: (thrown) => (thrown instanceof ProviderError ? redactError(thrown, redact) : thrown),
+        toError: (thrown) => (thrown instanceof ProviderError ? redactError(thrown, redactWords) : thrown),
       }),
   };
 }

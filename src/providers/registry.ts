@@ -1,7 +1,6 @@
 import type { Api } from "../contract/messages.ts";
 import type { Model, Provider, Timeouts } from "../contract/provider.ts";
 import type { CreateAdapter, Credentials, ProviderFetch } from "./adapter.ts";
-import { createRedactor } from "./redact.ts";
 import { withRedactedReplies } from "./redacted-replies.ts";
 import { withStatusCheck } from "./status-check.ts";
 import { withTimeLimits } from "./time-limits.ts";
@@ -19,7 +18,7 @@ export async function createProvider(model: Model, deps: ProviderDeps): Promise<
   const createAdapter = await adapters[model.api]();
   const fetch = withStatusCheck(deps.fetch, model.provider);
   const adapter = createAdapter({ credentials: deps.credentials, fetch });
-  return withRedactedReplies(withTimeLimits(adapter, deps.timeouts), createRedactor(deps.secrets));
+  return withRedactedReplies(withTimeLimits(adapter, deps.timeouts), deps.secrets);
 }
 
 const adapters: Readonly<Record<Api, () => Promise<CreateAdapter>>> = {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createRedactor } from "../../src/providers/redact.ts";
+import { createErrorRedactor, createRedactor } from "../../src/providers/redact.ts";
 
 const key = "sk-live+/=42.$(x)";
 const quoted = 'p"ss\\w\nrd';
@@ -45,4 +45,17 @@ it("leaves no credential in a JSON text, which stays JSON", () => {
       expect(JSON.parse(text).text).not.toContain(known);
     }),
   );
+});
+
+it.each([
+  ["no key sk-live-1…", "no key [redacted]…"],
+  ["sk-live-12345678… (sk-live-12345678)", "[redacted]… ([redacted])"],
+  [
+    'a page titled "x sk-live-…": sk-live-12… (try again)',
+    'a page titled "x [redacted]…": [redacted]… (try again)',
+  ],
+  ["sk-li… is too short to tell", "sk-li… is too short to tell"],
+  ["sk-live-1 that no quote cut …", "sk-live-1 that no quote cut …"],
+])("strips what a cut quote left of a credential: %s", (text, expected) => {
+  expect(createErrorRedactor(["sk-live-12345678"])(text)).toBe(expected);
 });

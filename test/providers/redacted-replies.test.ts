@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { ProviderError } from "../../src/contract/errors.ts";
 import type { Provider, ProviderEvent } from "../../src/contract/provider.ts";
-import { createRedactor } from "../../src/providers/redact.ts";
 import { withRedactedReplies } from "../../src/providers/redacted-replies.ts";
 import { testModel, testRequest } from "../support/provider-replies.ts";
 
@@ -10,7 +9,7 @@ const request = testRequest(testModel("openai-completions"));
 
 async function replies(provider: Provider): Promise<ProviderEvent[]> {
   const events: ProviderEvent[] = [];
-  const redacted = withRedactedReplies(provider, createRedactor([key]));
+  const redacted = withRedactedReplies(provider, [key]);
   for await (const event of redacted.stream(request, new AbortController().signal)) events.push(event);
   return events;
 }
