@@ -19,7 +19,10 @@ function* wholeMessageEvents(message: JsonObject): Generator<JsonObject> {
     return;
   }
   yield { type: "message_start", message };
-  for (const [index, block] of Array.isArray(message.content) ? message.content.entries() : []) {
+  // As in requests, a text may stand for its block.
+  const { content } = message;
+  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  for (const [index, block] of Array.isArray(blocks) ? blocks.entries() : []) {
     yield { type: "content_block_start", index, content_block: block };
     yield { type: "content_block_stop", index };
   }

@@ -49,6 +49,17 @@ test.each([
   expect({ text, kind: error?.kind, transient: error?.transient }).toEqual(expected);
 });
 
+test("a whole message may hold its text as a string", async () => {
+  const body = {
+    type: "message",
+    id: "msg_1",
+    content: "hello",
+    stop_reason: "end_turn",
+    usage: { output_tokens: 1 },
+  };
+  expect(await reply(JSON.stringify(body))).toMatchObject({ stopReason: "stop", text: "hello" });
+});
+
 const start = (index: number, content_block: JsonObject) => ({
   type: "content_block_start",
   index,
