@@ -114,8 +114,10 @@ function advice(kind: ProviderErrorKind, provider: string): string {
 function wait(waitMs: number | undefined, nowMs: number): string {
   if (waitMs === undefined || waitMs < 1000) return "";
   if (waitMs < 60_000) return `try again in ${Math.ceil(waitMs / 1000)} s`;
-  const at = new Date(nowMs + waitMs).toISOString();
-  return `try again in ${longDuration(waitMs)}, at ${at.slice(0, 16)}Z`;
+  const words = `try again in ${longDuration(waitMs)}`;
+  const at = new Date(nowMs + waitMs);
+  // Of an endless wait there is no such moment.
+  return Number.isNaN(at.getTime()) ? words : `${words}, at ${at.toISOString().slice(0, 16)}Z`;
 }
 
 function longDuration(durationMs: number): string {

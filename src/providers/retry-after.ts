@@ -5,7 +5,9 @@
 export function readRetryAfterMs(header: (name: string) => string | null, nowMs: number): number | undefined {
   const stated = [numberMs(header("retry-after-ms"), 1), retryAfterMs(header("retry-after"), nowMs)];
   const known = stated.filter((value) => value !== undefined);
-  return known.length > 0 ? Math.max(...known) : usedUpLimitMs(header);
+  return known.length > 0
+    ? Math.max(...known)
+    : (usedUpLimitMs(header) ?? usedUpClaudeLimitMs(header, nowMs));
 }
 
 function retryAfterMs(value: string | null, nowMs: number): number | undefined {
@@ -29,6 +31,20 @@ function usedUpLimitMs(header: (name: string) => string | null): number | undefi
     .map((limit) => durationMs(header(`x-ratelimit-reset-${limit}`)))
     .filter((value) => value !== undefined);
   return resets.length > 0 ? Math.max(...resets) : undefined;
+}
+
+/** Anthropic tells the moment at which a limit is whole again; those of a subscription are told of as one. */
+function usedUpClaudeLimitMs(header: (name: string) => string | null, nowMs: number): number | undefined {
+  const isUsedUp = (limit: string) =>
+    limit === "unified"
+      ? header("anthropic-ratelimit-unified-status") === "rejected"
+      : Number(header(`anthropic-ratelimit-${limit}-remaining`) ?? Number.NaN) === 0;
+  const resets = ["requests", "tokens", "input-tokens", "output-tokens", "unified"]
+    .filter(isUsedUp)
+    .map((limit) => header(`anthropic-ratelimit-${limit}-reset`) ?? "")
+    .map((reset) => (/^\d+$/.test(reset) ? Number(reset) * 1000 : Date.parse(reset)))
+    .filter((atMs) => !Number.isNaN(atMs));
+  return resets.length > 0 ? Math.max(0, Math.max(...resets) - nowMs) : undefined;
 }
 
 const unitsMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };

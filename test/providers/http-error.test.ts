@@ -292,6 +292,16 @@ describe("the message of a reply that is not 2xx", () => {
     expect(message.isWellFormed()).toBe(true);
   });
 
+  it("names no moment that no calendar has", () => {
+    const { message, kind } = httpError({
+      status: 429,
+      body: error("slow down"),
+      headers: { "retry-after": "99999999999999999999" },
+    });
+    expect(kind).toBe("rate_limit");
+    expect(message).toMatch(/^acme answered 429: slow down \(try again in \d+ d[^,]*\)$/);
+  });
+
   it("says when an exhausted limit resets", () => {
     const found = httpError({
       status: 429,
@@ -305,6 +315,8 @@ describe("the message of a reply that is not 2xx", () => {
 });
 
 describe("retryAfterMs", () => {
+  const later = `${new Date(Date.now() + 3_600_000).toISOString().slice(0, 19)}Z`;
+
   it.each<[string, Record<string, string>, number | undefined]>([
     ["seconds", { "retry-after": "7200" }, 7_200_000],
     ["parts of a second", { "retry-after": "0.5" }, 500],
@@ -338,6 +350,26 @@ describe("retryAfterMs", () => {
   ])("stated in the body, in %s", (_, body, expected) => {
     expect(httpError({ status: 429, body }).retryAfterMs).toBe(expected);
     expect(httpError({ status: 429, body, headers: { "retry-after": "2" } }).retryAfterMs).toBe(2000);
+  });
+
+  it.each([
+    [
+      "a limit",
+      { "requests-remaining": "4", "input-tokens-remaining": "0", "input-tokens-reset": later },
+      3_600_000,
+    ],
+    [
+      "a subscription",
+      { "unified-status": "rejected", "unified-reset": String(Date.parse(later) / 1000) },
+      3_600_000,
+    ],
+    ["nothing", { "tokens-remaining": "1", "tokens-reset": later, "unified-status": "allowed" }, undefined],
+  ])("of %s that Anthropic states as used up", (_, limits, expected) => {
+    const headers = Object.fromEntries(
+      Object.entries(limits).map(([name, value]) => [`anthropic-ratelimit-${name}`, value]),
+    );
+    const waitMs = httpError({ status: 429, headers }).retryAfterMs;
+    expect(waitMs === undefined ? undefined : Math.round(waitMs / 60_000) * 60_000).toBe(expected);
   });
 
   it("of a date to come", () => {
