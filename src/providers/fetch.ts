@@ -98,7 +98,15 @@ function send(
       reject(signal?.reason);
       sent.destroy();
     };
-    const settle = () => signal?.removeEventListener("abort", onAbort);
+    // A connection that the server turns to another protocol is closed without a word.
+    const onClose = () => {
+      settle();
+      reject(new ProviderError("network", `${call.url.host} closed the connection without a reply`));
+    };
+    const settle = () => {
+      signal?.removeEventListener("abort", onAbort);
+      sent.off("close", onClose);
+    };
     try {
       sent = route(call, signal);
     } catch (thrown) {
@@ -116,6 +124,7 @@ function send(
       if (sent.reusedSocket && staleCodes.has(error.code ?? "")) resolve({ stale: error });
       else reject(error);
     });
+    sent.once("close", onClose);
     const { body = [] } = call;
     sent.cork();
     for (const part of body.slice(0, -1)) sent.write(part);

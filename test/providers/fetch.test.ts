@@ -250,6 +250,17 @@ describe("a connection that fails", () => {
     expect([kind, message]).toEqual(["protocol", expect.stringContaining("is not HTTP (HPE_")]);
   });
 
+  it("turns the connection to another protocol", async () => {
+    const head = "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n";
+    const url = await listen(createNetServer((socket) => void socket.write(head)));
+    const { kind, transient, message } = await failure(direct()(url));
+    expect([kind, transient, message]).toEqual([
+      "network",
+      true,
+      `${new URL(url).host} closed the connection without a reply`,
+    ]);
+  });
+
   it.each<[string, RequestInit, string]>([
     ["ftp://x.test/", {}, "cannot send a request to ftp: URLs"],
     ["http://127.0.0.1:9/", { headers: { a: "b\nc" } }, "cannot send the request to 127.0.0.1:9"],
