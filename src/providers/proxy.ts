@@ -15,7 +15,8 @@ type Env = Readonly<Record<string, string | undefined>>;
  */
 export function proxyFor(url: URL, env: Env): URL | undefined {
   const scheme = url.protocol === "https:" ? "https_proxy" : "http_proxy";
-  const value = variable(env, scheme) ?? variable(env, "all_proxy");
+  const name = variable(env, scheme) === undefined ? "all_proxy" : scheme;
+  const value = variable(env, name);
   if (value === undefined || isLoopback(url.hostname) || isExempt(url, variable(env, "no_proxy"))) {
     return undefined;
   }
@@ -23,7 +24,7 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
   if (proxy?.protocol === "http:" || proxy?.protocol === "https:") return proxy;
   throw new ProviderError(
     "invalid_request",
-    `the proxy in ${scheme.toUpperCase()} is not an http URL; set it to http://host:port or unset it`,
+    `the proxy in ${name.toUpperCase()} is not an http URL; set it to http://host:port or unset it`,
   );
 }
 
@@ -148,7 +149,8 @@ function isExempt(url: URL, list: string | undefined): boolean {
     if (name === "*") return true;
     const [, host = "", onlyPort] = /^(\[.+\]|[^:]+|.*:.*:.*?)(?::(\d+))?$/.exec(name) ?? [];
     if (onlyPort !== undefined && onlyPort !== port) return false;
-    const bare = host.replace(/^\*?\./, "");
+    // IPv6 is written with brackets in a URL, here more often without.
+    const bare = /^[^[].*:/.test(host) ? `[${host}]` : host.replace(/^\*?\./, "");
     return bare !== "" && (url.hostname === bare || url.hostname.endsWith(`.${bare}`));
   });
 }

@@ -364,17 +364,19 @@ describe("proxies", () => {
     ["an exempt port", { ...env, no_proxy: "api.test:443" }, "https://api.test", undefined],
     ["another port", { ...env, no_proxy: "api.test:8443" }, "https://api.test", "http://p:1/"],
     ["an IPv6 host", { ...env, no_proxy: "[fd00::1]" }, "https://[fd00::1]/", undefined],
+    ["an IPv6 host without brackets", { ...env, no_proxy: "fd00::1" }, "https://[fd00::1]/", undefined],
+    ["another IPv6 host", { ...env, no_proxy: "fd00::12" }, "https://[fd00::1]/", "http://p:1/"],
     ["everything exempt", { ...env, no_proxy: "*" }, "https://api.test", undefined],
   ])("%s", (_, variables, url, expected) => {
     expect(proxyFor(new URL(url), variables)?.href).toBe(expected);
   });
 
-  it("are refused when they are no HTTP proxies", async () => {
-    const fetch = createFetch({ env: { HTTPS_PROXY: "socks5://127.0.0.1:1" } });
+  it.each(["HTTPS_PROXY", "ALL_PROXY"])("in %s are refused when they are no HTTP proxies", async (name) => {
+    const fetch = createFetch({ env: { [name]: "socks5://127.0.0.1:1" } });
     expect(await failure(fetch("https://api.test/"))).toEqual({
       kind: "invalid_request",
       transient: false,
-      message: "the proxy in HTTPS_PROXY is not an http URL; set it to http://host:port or unset it",
+      message: `the proxy in ${name} is not an http URL; set it to http://host:port or unset it`,
     });
   });
 
