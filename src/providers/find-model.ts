@@ -180,7 +180,8 @@ async function partialMatch(
     const matches = providers.flatMap((provider) => {
       const isNamed = wanted.startsWith(`${provider.name.toLowerCase()}/`);
       const part = isNamed ? wanted.slice(provider.name.length + 1) : wanted;
-      const ids = provider.problem === undefined ? provider.modelIds() : [];
+      // Nothing is part of everything.
+      const ids = provider.problem === undefined && part !== "" ? provider.modelIds() : [];
       return ids.filter((id) => isLike(id.toLowerCase(), part)).map((id) => ({ provider, id, isNamed }));
     });
     const usable = await keepUsable(matches, search);
