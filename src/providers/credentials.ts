@@ -6,7 +6,7 @@ import { type KnownProvider, secretHeader } from "./known-providers.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Runs a shell command of the user's own configuration; a command that is stopped or not found has no status. */
+/** Runs a shell command of the user's own configuration; a command that is stopped has no status. */
 export type RunKeyCommand = (
   command: string,
   options: { readonly timeoutMs: number },

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import type { Host } from "../host.ts";
 import type { RunKeyCommand } from "../providers/credentials.ts";
 
@@ -23,8 +24,13 @@ export function runKeyCommand(host: Host): RunKeyCommand {
       },
     });
     return {
-      status: end.reason === "exit" ? end.exitCode : undefined,
+      status: end.reason === "exit" ? (end.exitCode ?? signalStatus(end.signal)) : undefined,
       stdout: Buffer.concat(chunks).toString("utf8"),
     };
   };
+}
+
+/** The status that shells give what a signal ended. */
+function signalStatus(signal: string | undefined): number {
+  return 128 + (Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? 0);
 }

@@ -85,6 +85,13 @@ describe("where a key comes from", () => {
     expect(server.requests).toEqual([]);
   });
 
+  test("a command that a signal ends is not said to have taken too long", async () => {
+    const { run } = await createBench(done, { provider: { apiKey: "!kill -9 $$" } });
+    expect((await run(["hi"])).stderr).toMatch(
+      /the command in apiKey of fake in models.json ended with status 137$/m,
+    );
+  });
+
   test("a command that never ends is stopped", async () => {
     const { run, workspace } = await createBench(done, {
       provider: { apiKey: "!sleep 60; touch $HOME/still-there" },
