@@ -15,6 +15,12 @@ export type ListedModel = { readonly id: string } & Partial<
 
 const timeoutMs = 10_000;
 
+type RequestOptions = {
+  readonly fetch: ProviderFetch;
+  /** Ends the wait for an answer. */
+  readonly signal?: AbortSignal | undefined;
+};
+
 /**
  * Asks a provider for its models. Throws when it does not answer, refuses, or answers with something else; the message
  * holds none of the secrets.
@@ -22,20 +28,24 @@ const timeoutMs = 10_000;
 export async function listModels(
   provider: KnownProvider,
   credentials: Credentials,
-  { fetch, secrets }: { readonly fetch: ProviderFetch; readonly secrets: readonly string[] },
+  { secrets, ...how }: RequestOptions & { readonly secrets: readonly string[] },
 ): Promise<readonly ListedModel[]> {
   try {
-    return await requestList(provider, credentials, fetch);
+    return await requestList(provider, credentials, how);
   } catch (error) {
     throw new Error(createErrorRedactor(secrets)(errorMessage(error)));
   }
 }
 
-async function requestList(provider: KnownProvider, credentials: Credentials, fetch: ProviderFetch) {
+async function requestList(
+  provider: KnownProvider,
+  credentials: Credentials,
+  { fetch, signal }: RequestOptions,
+) {
   const { url, headers } = request(provider, credentials);
   const response = await withStatusCheck(fetch, provider.name)(url, {
     headers: { accept: "application/json", ...headers, ...provider.headers },
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
   });
   const body: unknown = await response.json();
   const list: unknown = isJsonObject(body) ? (body.data ?? body.models) : body;

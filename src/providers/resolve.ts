@@ -47,6 +47,8 @@ export type ModelSources = {
   readonly modelsFile: ModelsFile;
   readonly catalog: Catalog;
   readonly fetch: ProviderFetch;
+  /** Ends what is waited for. */
+  readonly signal?: AbortSignal;
   readonly runCommand: CredentialSources["runCommand"];
   /** Takes one line. */
   readonly warn: (line: string) => void;
@@ -129,7 +131,7 @@ function createSearch(
       if (request.offline || provider.api === "openai-codex-responses") return undefined;
       const credentials = await credentialsFor(provider, request, sources);
       const secrets = [...secretsOf(provider, credentials), ...proxySecrets(sources.env)];
-      return listModels(provider, credentials, { fetch: sources.fetch, secrets });
+      return listModels(provider, credentials, { fetch: sources.fetch, signal: sources.signal, secrets });
     },
   };
 }

@@ -120,6 +120,7 @@ async function choose(
     modelsFile: await loadModelsFile({ home, isBuiltIn }),
     catalog: openCatalog(homePaths(home).catalog, warn),
     fetch,
+    signal: host.signal,
     runCommand: runKeyCommand(host),
     warn,
   });

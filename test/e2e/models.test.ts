@@ -74,6 +74,8 @@ describe("which model a name means", () => {
       /no credentials for two: set TWO_KEY/,
     ],
     ["a name that is near", ["--model", "one/only-oen"], {}, /unknown model one\/only-oen.*one\/only-one/],
+    ["a provider without an id", ["--model", "two/"], { TWO_KEY: "k" }, /unknown model two\//],
+    ["a provider with a level alone", ["--model", "two/:high"], { TWO_KEY: "k" }, /unknown model two\/:high/],
     ["a name that is near nothing", ["--model", "zzzzzzzzzzzz"], {}, /unknown model zzzzzzzzzzzz/],
     ["an unknown provider", ["--provider", "tree", "--model", "x"], {}, /unknown provider tree.*three/],
     [
@@ -326,4 +328,15 @@ describe("base-context models", () => {
     expect(readFileSync(path, "utf8")).toBe(before);
     expect(existsSync(`${path}.tmp`)).toBe(false);
   });
+});
+
+test("a signal ends the wait for a provider's list of models", async () => {
+  const { runBare, server } = await createBench([{ end: "hang", type: "application/json" }]);
+  const startedMs = Date.now();
+  const { status, stderr } = await runBare(["--model", "fake/other", "hi"], {
+    onStart: (child) => void server.received(1).then(() => child.kill("SIGINT")),
+  });
+  expect({ status, stderr }).toEqual({ status: 130, stderr: "base-context: ended by SIGINT\n" });
+  // The list itself is waited for longer.
+  expect(Date.now() - startedMs).toBeLessThan(9_000);
 });
