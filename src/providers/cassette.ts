@@ -16,8 +16,8 @@ import {
   type RecordedExchange,
   type RecordedFailure,
 } from "./cassette-file.ts";
-import { openExchange, toRecordedBody, toRecordedFailure } from "./recorded-exchange.ts";
-import { createRedactor } from "./redact.ts";
+import { openExchange, type Redaction, toRecordedBody, toRecordedFailure } from "./recorded-exchange.ts";
+import { createPieceRedactor, createRedactor } from "./redact.ts";
 import { type ReplyBody, toReplyBody, toResponse } from "./reply.ts";
 
 /** Keeps what a fetch does. */
@@ -42,7 +42,9 @@ export async function createRecorder(
   const { path, model } = options;
   const secrets = [...options.secrets];
   let redactor = createRedactor(secrets);
+  let pieceRedactor = createPieceRedactor(secrets);
   const redact = (text: string) => redactor(text);
+  const redaction: Redaction = { redact, redactPieces: (pieces) => pieceRedactor(pieces) };
   const file = createRecording(path);
   let failed: unknown;
   const write = (line: unknown) => {
@@ -61,7 +63,7 @@ export async function createRecorder(
         url: cleanUrl(toAddress(input)),
         ...toRecordedBody(init.body),
       };
-      const exchange = openExchange(request, redact, (line) => {
+      const exchange = openExchange(request, redaction, (line) => {
         open.delete(exchange.finish);
         write(line);
       });
@@ -76,6 +78,7 @@ export async function createRecorder(
     strip(more) {
       secrets.push(...more);
       redactor = createRedactor(secrets);
+      pieceRedactor = createPieceRedactor(secrets);
     },
     async close() {
       for (const finish of open) finish();

@@ -3,6 +3,7 @@ import { ProviderError } from "../contract/errors.ts";
 import type { JsonValue } from "../contract/json.ts";
 import type { ProviderInit } from "./adapter.ts";
 import type { RecordedChunk, RecordedExchange, RecordedFailure } from "./cassette-file.ts";
+import { type RedactPieces, redactEvents } from "./recorded-events.ts";
 import { type ReplyBody, toReplyBody, toResponse } from "./reply.ts";
 
 /** An exchange that is being recorded. */
@@ -13,15 +14,19 @@ export type OpenExchange = {
   finish(failure?: RecordedFailure): void;
 };
 
+/** What strips the credentials of a run. */
+export type Redaction = { readonly redact: (text: string) => string; readonly redactPieces: RedactPieces };
+
 /**
  * Starts to record an exchange.
  *
- * @param redact Strips the credentials: a credential that is split between chunks too, at the price of their borders.
+ * @param redaction Strips the credentials: one that is split between chunks or events too, at the price of the borders of
+ *   chunks.
  * @param onFinished Takes the exchange, once: when the reply was read, broke, or was given up.
  */
 export function openExchange(
   request: RecordedExchange["request"],
-  redact: (text: string) => string,
+  redaction: Redaction,
   onFinished: (exchange: RecordedExchange) => void,
 ): OpenExchange {
   const chunks: Uint8Array[] = [];
@@ -33,7 +38,7 @@ export function openExchange(
     onFinished({
       type: "exchange",
       request,
-      ...(head !== undefined && { response: { ...head, chunks: toChunks(chunks, redact) } }),
+      ...(head !== undefined && { response: { ...head, chunks: toChunks(chunks, redaction) } }),
       ...(failure !== undefined && { failure }),
       ...(head === undefined && failure === undefined && { failure: stopped }),
     });
@@ -102,9 +107,9 @@ export function toRecordedBody(body: ProviderInit["body"]): { body?: JsonValue }
 const keptHeaders =
   /^(?:content-type|location|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:x|anthropic)-ratelimit-.+)$/;
 
-function toChunks(chunks: readonly Uint8Array[], redact: (text: string) => string): RecordedChunk[] {
+function toChunks(chunks: readonly Uint8Array[], { redact, redactPieces }: Redaction): RecordedChunk[] {
   const whole = Buffer.concat(chunks).toString("utf8");
-  const clean = redact(whole);
+  const clean = redactEvents(redact(whole), redactPieces);
   if (clean !== whole) return [clean];
   return chunks.map((chunk) => {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);

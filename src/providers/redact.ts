@@ -11,12 +11,44 @@ const placeholders: ReadonlySet<string> = new Set(["ollama", "lm-studio", "not-n
  * fewer than six characters and the placeholders of local servers are left alone.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): (text: string) => string {
+  const pattern = secretPattern(secrets);
+  return pattern === undefined ? (text) => text : (text) => text.replace(pattern, mark);
+}
+
+/**
+ * Makes the function that strips them from the pieces of one text, over whose borders they may go: what was in several
+ * pieces becomes `[redacted]` in the first of them.
+ */
+export function createPieceRedactor(
+  secrets: readonly string[],
+): (pieces: readonly string[]) => readonly string[] {
+  const pattern = secretPattern(secrets);
+  return (pieces) => {
+    const matches = pattern === undefined ? [] : [...pieces.join("").matchAll(pattern)];
+    if (matches.length === 0) return pieces;
+    let start = 0;
+    return pieces.map((piece) => {
+      const end = start + piece.length;
+      let clean = "";
+      let at = start;
+      for (const { 0: found, index } of matches) {
+        if (index >= end || index + found.length <= start) continue;
+        clean += piece.slice(at - start, Math.max(index, start) - start) + (index < start ? "" : mark);
+        at = Math.min(index + found.length, end);
+      }
+      clean += piece.slice(at - start);
+      start = end;
+      return clean;
+    });
+  };
+}
+
+function secretPattern(secrets: readonly (string | undefined)[]): RegExp | undefined {
   const known = secrets.filter((secret) => secret !== undefined).filter(isSecret);
-  if (known.length === 0) return (text) => text;
+  if (known.length === 0) return undefined;
   const forms = [...new Set(known.flatMap(plainForms))].sort((a, b) => b.length - a.length);
   const patterns = [...forms.map(escapePattern), ...known.map(base64Pattern)];
-  const pattern = new RegExp(patterns.join("|"), "g");
-  return (text) => text.replace(pattern, mark);
+  return new RegExp(patterns.join("|"), "g");
 }
 
 /**

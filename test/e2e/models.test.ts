@@ -332,11 +332,10 @@ describe("base-context models", () => {
 
 test("a signal ends the wait for a provider's list of models", async () => {
   const { runBare, server } = await createBench([{ end: "hang", type: "application/json" }]);
-  const startedMs = Date.now();
   const { status, stderr } = await runBare(["--model", "fake/other", "hi"], {
+    // The list itself is waited for longer.
+    timeoutMs: 9_000,
     onStart: (child) => void server.received(1).then(() => child.kill("SIGINT")),
   });
   expect({ status, stderr }).toEqual({ status: 130, stderr: "base-context: ended by SIGINT\n" });
-  // The list itself is waited for longer.
-  expect(Date.now() - startedMs).toBeLessThan(9_000);
 });

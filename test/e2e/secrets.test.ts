@@ -85,10 +85,13 @@ describe("a key that comes back from the provider reaches neither stdout, stderr
       [wire.reply({ thinking: [half, rest], text: ["a", half, rest] })],
       { api: wire.api },
     );
-    const { stdout, status } = await run(["--mode", "json", "hi"]);
+    const { stdout, status } = await run(["--mode", "json", "--record", "tape.jsonl", "hi"]);
     expect(status).toBe(0);
     expect(stdout).toContain("[redacted]");
     expect(stdout + leftBehind(workspace.home)).not.toContain(key);
+    const tape = readFileSync(join(workspace.cwd, "tape.jsonl"), "utf8");
+    expect(tape).not.toContain(half);
+    expect(tape).not.toContain(rest);
   });
 });
 

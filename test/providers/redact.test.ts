@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createErrorRedactor, createRedactor } from "../../src/providers/redact.ts";
+import { createErrorRedactor, createPieceRedactor, createRedactor } from "../../src/providers/redact.ts";
 
 const key = "sk-live+/=42.$(x)";
 const quoted = 'p"ss\\w\nrd';
@@ -58,4 +58,20 @@ it.each([
   ["sk-live-1 that no quote cut …", "sk-live-1 that no quote cut …"],
 ])("strips what a cut quote left of a credential: %s", (text, expected) => {
   expect(createErrorRedactor(["sk-live-12345678"])(text)).toBe(expected);
+});
+
+it("strips from pieces what it strips from their text, and leaves all other pieces", () => {
+  const secrets = ["abcabcab", "cabbage"];
+  const piece = fc.string({
+    unit: fc.constantFrom("a", "b", "c", "cabbage", "abcabcab", "Y2FiYmFnZQ=="),
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const clean = createPieceRedactor(secrets)(pieces);
+      expect(clean).toHaveLength(pieces.length);
+      expect(clean.join("")).toBe(createRedactor(secrets)(pieces.join("")));
+    }),
+  );
+  expect(createPieceRedactor(secrets)(["x cab", "ba", "ge y", "z"])).toEqual(["x [redacted]", "", " y", "z"]);
 });
