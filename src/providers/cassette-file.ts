@@ -72,7 +72,7 @@ function toModel(line: JsonObject, where: string): Model {
     name: text(line.name ?? id, where, "model.name"),
     provider: text(line.provider, where, "model.provider"),
     api: toApi(line.api, where),
-    baseUrl: text(line.baseUrl, where, "model.baseUrl"),
+    baseUrl: url(line.baseUrl, where, "model.baseUrl"),
     reasoning: line.reasoning === true,
     input: toInput(line.input),
     contextWindow: count(line.contextWindow ?? 128_000, where, "model.contextWindow"),

@@ -326,6 +326,11 @@ describe("a file that is no recording", () => {
       JSON.stringify({ type: "cassette", version: 1, model: { ...model, compat: { x: 1 } } }),
       ':1: "model.compat" holds a switch or a value that this program does not know',
     ],
+    [
+      "a base URL that is none",
+      JSON.stringify({ type: "cassette", version: 1, model: { ...model, baseUrl: "x" } }),
+      ':1: needs a URL in "model.baseUrl"',
+    ],
     ["a broken line", `${header}\n{"type":\n${exchange({})}\n`, ":2: is not a JSON object"],
     ["no request", `${header}\n${exchange({})}\n`, ':2: has no "request"'],
     ["no answer", `${header}\n\n${exchange({ request })}\n`, ':3: has neither "response" nor "failure"'],
