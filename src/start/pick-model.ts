@@ -55,7 +55,7 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
         );
   // A recording knows the model that it was made with, and needs no key.
   const chosen =
-    replay !== undefined && flags.model === undefined
+    replay !== undefined && isRecorded(flags.model, replay.model)
       ? recorded(replay.model, flags)
       : await choose(options, replay?.fetch ?? fetch);
   const recorder =
@@ -93,6 +93,11 @@ function withProvider(chosen: ChosenModel, fetch: ProviderFetch, { timeouts, ima
     secrets,
     provider: withFittingImages(lazyProvider(model, { credentials, fetch, timeouts, secrets }), images),
   };
+}
+
+/** Whether a name is that of the recorded model; no name stands for it, too. */
+function isRecorded(name: string | undefined, { provider, id }: Model): boolean {
+  return name === undefined || name === `${provider}/${id}`;
 }
 
 function recorded(model: Model, { thinking = "off" }: Flags): ChosenModel {

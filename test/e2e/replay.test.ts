@@ -68,6 +68,16 @@ test("a replay ends where the recorded run was stopped", async () => {
   });
 });
 
+test("a replay takes the full name of its model where no provider has it", async () => {
+  const { run } = await createBench([answer]);
+  const { run: runElsewhere, workspace } = await createBench([]);
+  await run(["--record", join(workspace.cwd, "tape.jsonl"), "go"]);
+  workspace.homeFile("models.json", {});
+  const again = await runElsewhere(["--mode", "json", "--replay", "tape.jsonl", "go"]);
+  expect(again).toMatchObject({ status: 0, stderr: "" });
+  expect(again.lines.at(-1)?.messages.at(-1)).toMatchObject({ provider: "fake", model: "m" });
+});
+
 test("a replay changes to a model that the run had to ask for", async () => {
   const list = { type: "application/json", body: JSON.stringify({ data: [{ id: "other" }] }) };
   const { run, runBare } = await createBench([answer, list, answer]);
