@@ -153,9 +153,11 @@ function redirect(call: Call, message: IncomingMessage): Call | undefined {
   }
   const url = new URL(location, call.url);
   if (url.protocol !== "http:" && url.protocol !== "https:") return undefined;
-  if (call.method !== "GET" && !(status >= 307 && url.host === call.url.host)) return undefined;
   const sameOrSafer = url.protocol === call.url.protocol || url.protocol === "https:";
-  if (url.host === call.url.host && sameOrSafer) return { ...call, url };
+  const isSame = url.host === call.url.host && sameOrSafer;
+  // A conversation goes to no other server, and not in the clear where it was to be encrypted.
+  if (call.method !== "GET" && !(status >= 307 && isSame)) return undefined;
+  if (isSame) return { ...call, url };
   // Another host gets no credentials.
   const headers = Object.entries(call.headers).filter(([name]) => plainHeaders.has(name));
   return { ...call, url, headers: Object.fromEntries(headers) };
