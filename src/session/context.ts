@@ -121,7 +121,12 @@ export function shownMessages(entries: readonly SessionEntry[]): AgentMessage[] 
 }
 
 function nextSaid(messages: readonly AgentMessage[], index: number): AgentMessage | undefined {
-  return messages.slice(index + 1).find(({ role }) => role !== "toolResult");
+  return messages.slice(index + 1).find(isSaid);
+}
+
+/** Whether it says anything of how an attempt went on: a command that the user ran meanwhile does not. */
+export function isSaid({ role }: AgentMessage): boolean {
+  return role !== "toolResult" && role !== "bashExecution";
 }
 
 export function isFailed(message: AgentMessage): message is AssistantMessage {

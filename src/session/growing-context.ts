@@ -5,6 +5,7 @@ import {
   fitAll,
   fittingMessages,
   isFailed,
+  isSaid,
   toAgentMessages,
   toModelMessages,
 } from "./context.ts";
@@ -82,6 +83,6 @@ function toBeginning(
 }
 
 function endsFailed(entries: readonly SessionEntry[]): boolean {
-  const said = entries.flatMap(toAgentMessages).findLast(({ role }) => role !== "toolResult");
+  const said = entries.flatMap(toAgentMessages).findLast(isSaid);
   return said !== undefined && isFailed(said);
 }

@@ -410,6 +410,23 @@ describe("a program", () => {
     expect(JSON.stringify(server.json(1).messages.at(-1))).toContain("mine");
   });
 
+  test("runs a command while the next attempt waits; the one that failed is still forgotten", async () => {
+    const cut = { body: 'data: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n' };
+    const { client, server } = await connect([cut, chatReply({ text: "Whole." })]);
+    await client.ask({ type: "prompt", message: "hi" });
+    await client.line(({ type }) => type === "auto_retry_start");
+    await client.ask({ type: "bash", command: "echo meanwhile" });
+    await client.line(({ type }) => type === "agent_end");
+    const said = server.json(1).messages.slice(1);
+    expect(said.map(({ role }: Line) => role)).toEqual(["user", "user"]);
+    const { messages } = await client.ask({ type: "get_messages" });
+    expect(messages.map(({ role, stopReason }: Line) => stopReason ?? role)).toEqual([
+      "user",
+      "bashExecution",
+      "stop",
+    ]);
+  });
+
   test("forks a session that is not kept", async () => {
     const { client, server } = await connect([chatReply({ text: "Done." })], {}, ["--no-session"]);
     await client.ask({ type: "prompt", message: "hi" });
