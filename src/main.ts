@@ -135,7 +135,7 @@ async function close({ close }: Run): Promise<RunFailure[]> {
 /** Runs what was asked for at the start, which of a client is the summary of a branch at most. Gives whether all ended well. */
 async function prompts({ conversation, prompts }: Run, host: Host, { stderr }: Console): Promise<boolean> {
   for (const [index, prompt] of prompts.entries()) {
-    const endedWell = await conversation.run(prompt);
+    const { endedWell } = await conversation.run(prompt);
     const left = prompts.length - index - 1;
     if (endedWell && !host.signal.aborted) continue;
     if (left > 0) stderr.diagnostic(`${left} further ${left === 1 ? "prompt was" : "prompts were"} not run`);

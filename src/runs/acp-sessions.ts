@@ -3,6 +3,7 @@ import * as acp from "@agentclientprotocol/sdk";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import type { AgentSessionEvent } from "../contract/events.ts";
 import type { AgentMessage, AssistantMessage } from "../contract/messages.ts";
+import type { RunOutcome } from "../contract/outcome.ts";
 import { thinkingLevels } from "../contract/provider.ts";
 import { toPrompt } from "./acp-prompt.ts";
 import { createUpdateMaker, replayUpdates } from "./acp-updates.ts";
@@ -132,11 +133,11 @@ export function createAcpSessions(options: AcpSessionsOptions) {
       const cancel = () => void cancelPrompt(session);
       signal.addEventListener("abort", cancel, { once: true });
       try {
-        await conversation.run(prompt);
+        const { outcome } = await conversation.run(prompt);
+        return { stopReason: toStopReason(session, prompt, outcome) };
       } finally {
         signal.removeEventListener("abort", cancel);
       }
-      return { stopReason: toStopReason(session, prompt) };
     },
 
     async cancel(sessionId: string): Promise<void> {
@@ -221,10 +222,10 @@ function configOptions({ conversation }: Opened): acp.SessionConfigOption[] {
 
 /** How the prompt ended that was run last. Throws a protocol error for one that failed. */
 function toStopReason(
-  { conversation, lastAnswer, isCancelled }: Opened,
+  { lastAnswer, isCancelled }: Opened,
   { kind }: ClientPrompt,
+  { failures, limit, gateNotPassed, terminal: answer }: RunOutcome,
 ): acp.StopReason {
-  const { failures, limit, gateNotPassed, terminal: answer } = conversation.outcome();
   // A session command gets no answer: the one before it says nothing about it.
   const terminal = kind === "command" ? undefined : answer;
   if (isCancelled || terminal?.stopReason === "aborted") return "cancelled";

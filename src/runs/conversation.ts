@@ -39,6 +39,14 @@ export type OpenedSession = {
 /** What is at work: at most one of these at a time. */
 export type WorkKind = "prompt" | "command" | "compaction" | "switch";
 
+/** What a prompt came to. */
+export type PromptResult = {
+  /** Whether all of it ended well, so that a next one makes sense. */
+  readonly endedWell: boolean;
+  /** As it was when the prompt ended: other work may have begun when this is looked at. */
+  readonly outcome: RunOutcome;
+};
+
 /** Work was asked for while other work is done, or when the run is about to end. */
 export class BusyError extends Error {
   override readonly name = "BusyError";
@@ -50,10 +58,10 @@ export type Conversation = {
   current(): OpenedSession;
   active(): WorkKind | undefined;
   /**
-   * Runs a prompt to its end, and then what was queued too late for it. Gives whether all of it ended well. Its first
-   * event is told before this returns. Throws (rejects with) a BusyError.
+   * Runs a prompt to its end, and then what was queued too late for it. Its first event is told before this returns.
+   * Throws (rejects with) a BusyError.
    */
-  run(prompt: RunPrompt): Promise<boolean>;
+  run(prompt: RunPrompt): Promise<PromptResult>;
   /** Does other work on the session; `label` is told in `session_action_update`. Rejects with a BusyError. */
   during<T>(kind: "command" | "compaction", label: string, work: Work<T>): Promise<T>;
   /** Ends what is at work and takes all that is queued. Resolves when it has ended. */
@@ -127,7 +135,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     }
   }
 
-  function run(prompt: RunPrompt): Promise<boolean> {
+  function run(prompt: RunPrompt): Promise<PromptResult> {
     return start(prompt.kind === "command" ? "command" : "prompt", async (signal) => {
       const { session } = current;
       let endedWell = await perform(prompt, session, signal);
@@ -137,7 +145,7 @@ export function createConversation(options: ConversationOptions): Conversation {
         if (content === undefined) break;
         endedWell = await session.prompt({ role: "user", content, timestamp: Date.now() }, signal);
       }
-      return endedWell && !signal.aborted;
+      return { endedWell: endedWell && !signal.aborted, outcome: { ...outcome() } };
     });
   }
 

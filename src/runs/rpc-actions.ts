@@ -71,8 +71,8 @@ export function createActions(options: RpcOptions) {
   }
 
   async function runCommand(prompt: ClientPrompt & { kind: "command" }): Promise<RpcResults["prompt"]> {
-    await conversation.run(prompt);
-    const { failures, commandOutput: output } = session().outcome();
+    const { outcome } = await conversation.run(prompt);
+    const { failures, commandOutput: output } = outcome;
     const failure = failures.find(({ kind }) => kind !== "persistence");
     if (failure !== undefined) throw new Error(failure.message);
     return { queued: false, sessionCommand: prompt.name, ...(output === undefined ? {} : { output }) };

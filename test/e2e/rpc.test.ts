@@ -350,6 +350,18 @@ describe("a program", () => {
     expect((await client.end()).status).toBe(status);
   });
 
+  test("is told of a session command that failed also when another one comes right behind it", async () => {
+    const bench = await createBench([]);
+    const result = await script(bench, [
+      { type: "prompt", message: "/nope", id: 1 },
+      { type: "prompt", message: "/session", id: 2 },
+    ]);
+    expect(responses(result).find(({ id }) => id === 1)).toMatchObject({
+      success: false,
+      error: expect.stringContaining("no command /nope"),
+    });
+  });
+
   test("takes a message literally that has a space in front of its slash", async () => {
     const { client, server } = await connect([chatReply({ text: "A path." })]);
     expect(await client.ask({ type: "prompt", message: " /nope" })).toEqual({ queued: false });

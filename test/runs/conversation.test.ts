@@ -6,6 +6,7 @@ import {
   BusyError,
   type Conversation,
   createConversation,
+  type PromptResult,
   type RunPrompt,
 } from "../../src/runs/conversation.ts";
 import { createAgentSession } from "../../src/session/agent-session.ts";
@@ -30,7 +31,7 @@ test("what is queued while a prompt's end is told becomes a prompt of its own", 
     if (event.type === "agent_end" && events.filter(({ type }) => type === "agent_end").length === 1)
       current().session.followUp("late");
   });
-  expect(await conversation.run(say("hi"))).toBe(true);
+  expect(await conversation.run(say("hi"))).toMatchObject({ endedWell: true });
   const ends = events.flatMap((event) => (event.type === "agent_end" ? [event.messages] : []));
   expect(ends.map(([first]) => first)).toMatchObject([{ content: "hi" }, { content: "late" }]);
   expect(conversation.active()).toBeUndefined();
@@ -42,7 +43,7 @@ test("one piece of work is done at a time", async () => {
   expect(conversation.active()).toBe("prompt");
   await expect(conversation.run(say("again"))).rejects.toThrow(BusyError);
   await expect(conversation.replace(() => Promise.reject(new Error("no")))).rejects.toThrow(/is running/);
-  expect(await running).toBe(true);
+  expect(await running).toMatchObject({ endedWell: true });
   await conversation.close();
   await expect(conversation.run(say("again"))).rejects.toThrow("the run is ending");
 });
@@ -57,7 +58,7 @@ test.each<[string, RunPrompt, (event: AgentSessionEvent) => boolean]>([
 ])(
   "who hears that %s has ended can ask for the next one, though the sink is full",
   async (_, prompt, isEnd) => {
-    let next: Promise<boolean> | undefined;
+    let next: Promise<PromptResult> | undefined;
     const { conversation } = converse(
       (event) => {
         if (isEnd(event) && next === undefined)
@@ -65,8 +66,8 @@ test.each<[string, RunPrompt, (event: AgentSessionEvent) => boolean]>([
       },
       async () => void (await setTimeout(2)),
     );
-    expect(await conversation.run(prompt)).toBe(true);
-    expect(await next).toBe(true);
+    expect(await conversation.run(prompt)).toMatchObject({ endedWell: true });
+    expect(await next).toMatchObject({ endedWell: true });
   },
 );
 
@@ -76,7 +77,7 @@ test("an abort ends the prompt alone and takes what is queued", async () => {
     current().session.steer("more");
     void abort();
   });
-  expect(await conversation.run(say("hi"))).toBe(false);
+  expect(await conversation.run(say("hi"))).toMatchObject({ endedWell: false });
   expect(conversation.outcome().terminal).toMatchObject({ stopReason: "aborted" });
   expect(conversation.current().session.actions().queuedCount).toBe(0);
   expect(signal.aborted).toBe(false);
@@ -88,7 +89,7 @@ test("a session that cannot be opened leaves the open one in its place", async (
   const before = conversation.current();
   await expect(conversation.replace(() => Promise.reject(new Error("gone")))).rejects.toThrow("gone");
   expect(conversation.current()).toBe(before);
-  expect(await conversation.run(say("hi"))).toBe(true);
+  expect(await conversation.run(say("hi"))).toMatchObject({ endedWell: true });
 });
 
 test("the new session begins when the old one is closed", async () => {
