@@ -1,11 +1,11 @@
 import * as acp from "@agentclientprotocol/sdk";
 import { type AcpSessionsOptions, createAcpSessions } from "./acp-sessions.ts";
+import { withoutLists } from "./acp-stream.ts";
 
 export type AcpOptions = AcpSessionsOptions & {
   readonly input: AsyncIterable<Uint8Array | string>;
   readonly output: WritableStream<Uint8Array>;
   readonly version: string;
-  /** Throws a StartupError. */
   /** The saved sessions, the latest used first. */
   readonly list: () => readonly acp.SessionInfo[];
 };
@@ -22,7 +22,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
       requests.during(() => handler(context));
   const connection = acp
     .agent({ name: "base-context" })
-    .onRequest("initialize", ({ params }) => initialize(params, options.version))
+    .onRequest("initialize", () => initialize(options.version))
     .onRequest(
       "session/new",
       counted(({ params, client }) => sessions.begin(params, client)),
@@ -54,15 +54,18 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     )
     .onNotification("session/cancel", ({ params }) => sessions.cancel(params.sessionId))
     .connect(
-      acp.ndJsonStream(options.output, endingAfter(options.input, requests.idle), { maxMessageBytes }),
+      withoutLists(
+        acp.ndJsonStream(options.output, endingAfter(options.input, requests.idle), { maxMessageBytes }),
+      ),
     );
   await connection.closed;
   await sessions.closeAll();
 }
 
-function initialize({ protocolVersion }: acp.InitializeRequest, version: string): acp.InitializeResponse {
+/** There is one version, which is told to an editor of any other: it decides whether it can go on. */
+function initialize(version: string): acp.InitializeResponse {
   return {
-    protocolVersion: Math.min(protocolVersion, acp.PROTOCOL_VERSION),
+    protocolVersion: acp.PROTOCOL_VERSION,
     agentInfo: { name: "base-context", title: "base-context", version },
     agentCapabilities: {
       loadSession: true,

@@ -40,6 +40,8 @@ export async function serveAcp(invocation: RunInvocation, host: Host, console: C
     };
   }
 
+  // The protocol's library says there what it makes of messages that it cannot use.
+  globalThis.console.error = (...parts: unknown[]) => warn(parts.map(toWords).join(" "));
   const input = host.stdin.stream();
   const leave = () => input.destroy();
   host.signal.addEventListener("abort", leave, { once: true });
@@ -67,6 +69,11 @@ export async function serveAcp(invocation: RunInvocation, host: Host, console: C
 /** The header is nothing to an editor, which knows the session's id from the answer to its request. */
 function toSink({ emit, ready }: AcpOutlet): Sink {
   return { header: () => undefined, emit, ready, close: async () => undefined };
+}
+
+function toWords(part: unknown): string {
+  if (typeof part === "string") return part;
+  return part instanceof Error ? part.message : JSON.stringify(part);
 }
 
 function history({ conversation }: Run, warn: (line: string) => void) {

@@ -259,6 +259,23 @@ test("requests in a pipe are answered before the end, and lines that are none wi
   expect(answers.get(null)).toMatchObject({ error: { code: -32700 } });
 });
 
+test("messages that nothing can be made of end nothing, and are one line of stderr at most", async () => {
+  const { run } = await createBench([]);
+  const initialize = { method: "initialize", params: { protocolVersion: 0 } };
+  const messages = [
+    [],
+    [{ jsonrpc: "2.0", id: 1, ...initialize }],
+    { jsonrpc: "2.0", method: "session/cancel", params: { sessionId: 5 } },
+    { jsonrpc: "2.0", id: 2, ...initialize },
+  ];
+  const stdin = messages.map((message) => JSON.stringify(message)).join("\n");
+  const { status, stderr, lines } = await run(["--mode", "acp"], { stdin, unchecked: true });
+  expect(status).toBe(0);
+  const refused = { id: null, error: { code: -32600 } };
+  expect(lines).toMatchObject([refused, refused, { id: 2, result: { protocolVersion: 1 } }]);
+  expect(stderr).toMatch(/^base-context: Error handling notification .*session\/cancel.*\n$/);
+});
+
 test("commands and the level of thinking are offered", async () => {
   const editor = await createEditor([chatReply({ text: "Done." })], { model: { reasoning: true } });
   const { sessionId, configOptions } = await editor.begin(editor.workspace.cwd);
