@@ -94,6 +94,25 @@ export function createAcpSessions(options: AcpSessionsOptions) {
     await session.close();
   }
 
+  /** Opens a session that may be open by now; it stays open as it is when that does not work. */
+  async function openAnew(
+    target: Required<AcpTarget> & Pick<acp.NewSessionRequest, "mcpServers">,
+    client: acp.AgentContext,
+  ): Promise<Opened> {
+    const { sessionId } = target;
+    const before = sessions.get(sessionId)?.conversation;
+    if (before === undefined) return (await open(target, client)).opened;
+    refuseWhileBusy(before);
+    const { cwd } = before.current();
+    await close(sessionId);
+    try {
+      return (await open(target, client)).opened;
+    } catch (error) {
+      await open({ sessionId, cwd, mcpServers: [] }, client);
+      throw error;
+    }
+  }
+
   return {
     async begin(request: acp.NewSessionRequest, client: acp.AgentContext): Promise<acp.NewSessionResponse> {
       const { id, opened } = await refusing(() =>
@@ -108,8 +127,7 @@ export function createAcpSessions(options: AcpSessionsOptions) {
       { replay }: { replay: boolean },
     ): Promise<acp.LoadSessionResponse> {
       if (!/^[0-9a-f-]{4,36}$/.test(sessionId)) throw acp.RequestError.resourceNotFound(sessionId);
-      if (sessions.has(sessionId)) await close(sessionId);
-      const { opened } = await refusing(() => open({ cwd, sessionId, mcpServers }, client));
+      const opened = await refusing(() => openAnew({ cwd, sessionId, mcpServers }, client));
       const updates = replay ? replayUpdates(opened.history(), cwd) : [];
       for (const update of updates) {
         opened.tell(update);
@@ -123,11 +141,7 @@ export function createAcpSessions(options: AcpSessionsOptions) {
       const { conversation } = session;
       const said = toPrompt(request.prompt);
       if (!said.ok) throw new acp.RequestError(invalidParams, said.problem);
-      if (conversation.active() !== undefined)
-        throw new acp.RequestError(
-          invalidRequest,
-          "a prompt is running in this session; cancel it or wait for its end",
-        );
+      refuseWhileBusy(conversation);
       const prompt = conversation.current().toPrompt(said.text, said.images);
       session.isCancelled = false;
       const cancel = () => void cancelPrompt(session);
@@ -185,6 +199,14 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
       errorMessage(error),
     );
   }
+}
+
+function refuseWhileBusy(conversation: Conversation): void {
+  if (conversation.active() !== undefined)
+    throw new acp.RequestError(
+      invalidRequest,
+      "a prompt is running in this session; cancel it or wait for its end",
+    );
 }
 
 async function cancelPrompt(session: Opened): Promise<void> {

@@ -276,6 +276,26 @@ test("messages that nothing can be made of end nothing, and are one line of stde
   expect(stderr).toMatch(/^base-context: Error handling notification .*session\/cancel.*\n$/);
 });
 
+test("an open session stays open when it cannot be loaded again, and goes on with its prompt", async () => {
+  const editor = await createEditor([chatReply({ text: "Done." }), hanging, chatReply({ text: "Again." })]);
+  const { agent, workspace } = editor;
+  const { cwd } = workspace;
+  const { sessionId } = await editor.begin(cwd);
+  const prompt = [{ type: "text" as const, text: "hi" }];
+  const load = { sessionId, mcpServers: [] };
+  await agent.request("session/prompt", { sessionId, prompt });
+  await expect(agent.request("session/load", { ...load, cwd: "/not/there" })).rejects.toThrow(/not there/);
+  const running = agent.request("session/prompt", { sessionId, prompt });
+  await editor.until(() => editor.said("agent_message_chunk") === "Done.Hel");
+  await expect(agent.request("session/load", { ...load, cwd })).rejects.toThrow(/a prompt is running/);
+  await agent.notify("session/cancel", { sessionId });
+  expect(await running).toEqual({ stopReason: "cancelled" });
+  await agent.request("session/load", { ...load, cwd });
+  expect(editor.said("user_message_chunk")).toBe("hihi");
+  expect(await agent.request("session/prompt", { sessionId, prompt })).toEqual({ stopReason: "end_turn" });
+  expect(await editor.end()).toEqual({ status: 0, stderr: "" });
+});
+
 test("commands and the level of thinking are offered", async () => {
   const editor = await createEditor([chatReply({ text: "Done." })], { model: { reasoning: true } });
   const { sessionId, configOptions } = await editor.begin(editor.workspace.cwd);
