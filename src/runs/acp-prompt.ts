@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type * as acp from "@agentclientprotocol/sdk";
 import type { ImageContent } from "../contract/messages.ts";
+import { isImage } from "./rpc-command.ts";
 
 /** A prompt of an editor, as the session takes it. `problem`: it holds something that cannot be said to a model. */
 export type EditorPrompt =
@@ -46,6 +47,11 @@ export function toPrompt(blocks: readonly acp.ContentBlock[]): EditorPrompt {
     }
     followsLink = block.type === "resource_link" || block.type === "resource";
   }
+  if (!images.every(isImage))
+    return {
+      ok: false,
+      problem: "an image of the prompt is not one in base64, or its type is not image/...",
+    };
   const text = [...attached, said].filter((part) => part.trim() !== "").join("\n\n");
   if (text === "" && images.length === 0) return { ok: false, problem: "the prompt is empty" };
   return { ok: true, text, images };

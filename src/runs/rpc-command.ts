@@ -113,7 +113,8 @@ function correlation({ id }: JsonObject): RpcCorrelation {
   return typeof id === "string" || typeof id === "number" ? { id } : {};
 }
 
-function isImage(value: JsonValue): boolean {
+/** Whether it is an image as far as can be told without looking into it. */
+export function isImage(value: JsonValue): boolean {
   if (!isJsonObject(value)) return false;
   const { type, data, mimeType } = value;
   if (type !== "image" || typeof data !== "string" || typeof mimeType !== "string") return false;

@@ -13,3 +13,14 @@ test.each([
 ])("links %s stay apart from what is around them", (_, blocks, said) => {
   expect(toPrompt(blocks)).toEqual({ ok: true, text: said, images: [] });
 });
+
+test.each([
+  ["is not base64", "no base64!", "image/png"],
+  ["is empty", "", "image/png"],
+  ["is of another type", "QUJD", "text/plain"],
+])("an image that %s is refused, and no part of the conversation", (_, data, mimeType) => {
+  expect(toPrompt([text("Look"), { type: "image", data, mimeType }])).toEqual({
+    ok: false,
+    problem: expect.stringContaining("image"),
+  });
+});
