@@ -148,6 +148,7 @@ export function createAcpSessions(options: AcpSessionsOptions) {
       signal.addEventListener("abort", cancel, { once: true });
       try {
         const { outcome } = await conversation.run(prompt);
+        if (prompt.kind === "command") tellSettings(session);
         return { stopReason: toStopReason(session, prompt, outcome) };
       } finally {
         signal.removeEventListener("abort", cancel);
@@ -225,9 +226,16 @@ async function tellCommands({ conversation, tell }: Opened): Promise<void> {
   });
 }
 
+/** What a command of the session may have changed. */
+function tellSettings({ conversation, tell }: Opened): void {
+  const { name } = conversation.current().session.store.settings();
+  tell({ sessionUpdate: "config_option_update", configOptions: configOptions({ conversation }) });
+  if (name !== undefined) tell({ sessionUpdate: "session_info_update", title: name });
+}
+
 const descriptions = { session: "A command of the session", prompt: "A prompt template", skill: "A skill" };
 
-function configOptions({ conversation }: Opened): acp.SessionConfigOption[] {
+function configOptions({ conversation }: Pick<Opened, "conversation">): acp.SessionConfigOption[] {
   const { model, thinkingLevel } = conversation.current().session.choice();
   if (!model.reasoning) return [];
   return [

@@ -313,6 +313,13 @@ test("commands and the level of thinking are offered", async () => {
     stopReason: "end_turn",
   });
   expect(editor.said("agent_message_chunk")).toContain("thinking: high");
+  for (const command of ["/thinking low", "/name Mine"])
+    await editor.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: command }] });
+  expect(editor.updates).toContainEqual({
+    sessionUpdate: "config_option_update",
+    configOptions: [expect.objectContaining({ id: "thinking", currentValue: "low" })],
+  });
+  expect(editor.updates).toContainEqual({ sessionUpdate: "session_info_update", title: "Mine" });
   expect(editor.commands()).toContain("compact");
   const unknown = [{ type: "text" as const, text: "/unheard_of" }];
   await expect(editor.agent.request("session/prompt", { sessionId, prompt: unknown })).rejects.toThrow(
@@ -366,6 +373,7 @@ async function createEditor(script: readonly Script[], setup: Setup = {}, args: 
     });
     return {
       agent: connection.agent,
+      updates,
       child,
       exit,
       begin: (cwd: string, mcpServers: acp.McpServer[] = []) =>
