@@ -22,6 +22,8 @@ export type CommandOption = {
 /** The words behind a command, sorted. */
 export type CommandArguments = {
   readonly positionals: readonly string[];
+  /** How many of them, the last ones, came after `--`. */
+  readonly literals: number;
   /** By option name; a switch has "". */
   readonly options: ReadonlyMap<string, string>;
 };

@@ -77,10 +77,13 @@ function parseRun(argv: readonly string[]): Invocation {
 
 function parseCommand(name: string, command: Command, argv: readonly string[]): Invocation {
   const positionals: string[] = [];
+  let literals = 0;
   const options = new Map<string, string>();
   for (const word of words(argv, [...command.options, { name: "--help", short: "-h" }])) {
-    if (word.kind === "text") positionals.push(word.text);
-    else if (word.option.name === "--help") return { kind: "help", text: commandHelpText(command) };
+    if (word.kind === "text") {
+      positionals.push(word.text);
+      if (word.literal) literals++;
+    } else if (word.option.name === "--help") return { kind: "help", text: commandHelpText(command) };
     else options.set(word.option.name, word.value);
   }
   if (positionals.length < command.minArguments || positionals.length > command.maxArguments) {
@@ -89,7 +92,7 @@ function parseCommand(name: string, command: Command, argv: readonly string[]): 
       `${name} takes ${argumentCount(command)}, not ${positionals.length}: ${forms} (a prompt that starts with ${name} goes after --)`,
     );
   }
-  return { kind: "command", ...command.toInvocation({ positionals, options }) };
+  return { kind: "command", ...command.toInvocation({ positionals, literals, options }) };
 }
 
 function argumentCount({ minArguments, maxArguments }: Command): string {

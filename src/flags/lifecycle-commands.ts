@@ -14,7 +14,12 @@ export type LifecycleInvocation =
           readonly mode?: AttachMode;
           readonly deltas: boolean;
         }
-      | { readonly name: "send"; readonly message: string; readonly when: "steer" | "follow_up" }
+      | {
+          readonly name: "send";
+          readonly message: string;
+          readonly literal: boolean;
+          readonly when: "steer" | "follow_up";
+        }
       | { readonly name: "stop"; readonly force: boolean }
       | { readonly name: "wait" }
       | { readonly name: "status"; readonly json: boolean; readonly sessionDir?: string }
@@ -128,10 +133,17 @@ function toAttach({ positionals: [id = ""], options }: CommandArguments): Lifecy
   };
 }
 
-function toSend({ positionals: [id = "", message = ""], options }: CommandArguments): LifecycleInvocation {
+function toSend({ positionals, literals, options }: CommandArguments): LifecycleInvocation {
   if (options.has("--steer") && options.has("--follow-up"))
     throw new StartupError("--steer and --follow-up exclude each other: give only one of them");
-  return { name: "send", id, message, when: options.has("--steer") ? "steer" : "follow_up" };
+  const [id = "", message = ""] = positionals;
+  return {
+    name: "send",
+    id,
+    message,
+    literal: literals > 0,
+    when: options.has("--steer") ? "steer" : "follow_up",
+  };
 }
 
 function sessionDir(options: CommandArguments["options"]): { sessionDir?: string } {

@@ -26,8 +26,8 @@ export type OpenedSession = {
   readonly session: AgentSession;
   /** Absolute; where the tools work. */
   readonly cwd: string;
-  /** Reads a message of the user: a template, a skill or a session command when it starts with a slash. */
-  toPrompt(text: string, images: readonly ImageContent[]): ClientPrompt;
+  /** Reads a message of the user: a template, a skill or a session command when it starts with a slash and is not literal. */
+  toPrompt(text: string, images: readonly ImageContent[], literal?: boolean): ClientPrompt;
   /** What such a message may start with. */
   commands(): Promise<readonly RpcCommandInfo[]>;
   /** Tells the session's header; called once, before any event of the session. */

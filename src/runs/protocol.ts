@@ -21,11 +21,11 @@ export type RpcCommands = {
     readonly message: string;
     readonly images?: readonly ImageContent[];
     readonly streamingBehavior?: "steer" | "followUp";
-  };
+  } & RpcLiteral;
   /** Says something after the running turn's tool calls, before the next request. When nothing runs: a prompt. */
-  steer: { readonly type: "steer"; readonly message: string };
+  steer: { readonly type: "steer"; readonly message: string } & RpcLiteral;
   /** Says something when the agent would stop. When nothing runs: a prompt. */
-  follow_up: { readonly type: "follow_up"; readonly message: string };
+  follow_up: { readonly type: "follow_up"; readonly message: string } & RpcLiteral;
   /** Ends the running prompt or compaction and drops what is queued. Answered when it has ended. */
   abort: { readonly type: "abort" };
   get_state: { readonly type: "get_state" };
@@ -56,6 +56,9 @@ export type RpcCommands = {
   set_session_name: { readonly type: "set_session_name"; readonly name: string };
   get_commands: { readonly type: "get_commands" };
 };
+
+/** Whether a slash at the beginning of the message is one, and no template, skill or session command. */
+type RpcLiteral = { readonly literal?: boolean };
 
 export type RpcCommandName = keyof RpcCommands;
 

@@ -79,12 +79,12 @@ export function createActions(options: RpcOptions) {
   }
 
   function queue(
-    text: string,
+    { message, literal }: RpcCommands["prompt" | "steer" | "follow_up"],
     behavior: "steer" | "followUp",
     afterwards: Afterwards,
   ): RpcResults["prompt"] | Promise<RpcResults["prompt"]> {
     refuseWhenEnding(options.signal);
-    const prompt = conversation.current().toPrompt(text, []);
+    const prompt = conversation.current().toPrompt(message, [], literal);
     const active = conversation.active();
     if (active === undefined) return begin(prompt, afterwards);
     if (active !== "prompt") throw new Error(`${busyWith[active]}; wait for its end`);
@@ -151,20 +151,22 @@ export function createActions(options: RpcOptions) {
   }
 
   const actions: Actions = {
-    prompt({ message, images = [], streamingBehavior }, afterwards) {
+    prompt(command, afterwards) {
+      const { message, images = [], streamingBehavior, literal } = command;
       refuseWhenEnding(options.signal);
       const active = conversation.active();
-      if (active === undefined) return begin(conversation.current().toPrompt(message, images), afterwards);
+      if (active === undefined)
+        return begin(conversation.current().toPrompt(message, images, literal), afterwards);
       if (streamingBehavior === undefined) {
         const queueing =
           active === "prompt" ? 'queue the message with "streamingBehavior" ("steer" or "followUp"), ' : "";
         throw new Error(`${busyWith[active]}; ${queueing}send abort first, or wait for its end`);
       }
       if (images.length > 0) throw new Error("images cannot be queued; send them when nothing runs");
-      return queue(message, streamingBehavior, afterwards);
+      return queue(command, streamingBehavior, afterwards);
     },
-    steer: ({ message }, afterwards) => queue(message, "steer", afterwards),
-    follow_up: ({ message }, afterwards) => queue(message, "followUp", afterwards),
+    steer: (command, afterwards) => queue(command, "steer", afterwards),
+    follow_up: (command, afterwards) => queue(command, "followUp", afterwards),
     abort: conversation.abort,
     get_state: () => toState(conversation, { settings, isCompacting, isBashRunning: bash !== undefined }),
     get_messages: () => ({ messages: shownMessages(session().store.branch()) }),

@@ -77,9 +77,14 @@ const images: Field = {
 
 /** What each command has besides its type and id. */
 export const commandFields: Readonly<Record<RpcCommandName, Readonly<Record<string, Field>>>> = {
-  prompt: { message: text, images, streamingBehavior: optional(oneOf(["steer", "followUp"])) },
-  steer: { message: text },
-  follow_up: { message: text },
+  prompt: {
+    message: text,
+    images,
+    streamingBehavior: optional(oneOf(["steer", "followUp"])),
+    literal: optional(flag),
+  },
+  steer: { message: text, literal: optional(flag) },
+  follow_up: { message: text, literal: optional(flag) },
   abort: {},
   get_state: {},
   get_messages: {},

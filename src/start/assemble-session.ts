@@ -72,7 +72,8 @@ export function assembleSession(
   return {
     session,
     cwd,
-    toPrompt: (text, images) => toRunPrompt({ attached: "", text, images, literal: false }, sources),
+    toPrompt: (text, images, literal = false) =>
+      toRunPrompt({ attached: "", text, images, literal }, sources),
     commands: async () => (await import("./list-commands.ts")).listCommands(sources),
     begin: () => sink.header(header),
     async close() {

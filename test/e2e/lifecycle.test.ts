@@ -180,6 +180,21 @@ describe("send", () => {
     expect(users).toEqual([["hi"], ["hi", "rather this"], ["hi", "rather this", "then that"]]);
   });
 
+  test("takes a message literally that comes after --, as an option or a command of the session", async () => {
+    const { bench, run } = await start([
+      { ...chatReply({ text: "One." }), waitMs: 1500 },
+      chatReply({ text: "Two." }),
+    ]);
+    const refused = await bench.runBare(["send", run.id, "/nope"]);
+    expect([refused.status, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("/nope is a session command"),
+    ]);
+    expect((await bench.runBare(["send", run.id, "--", "/nope"])).status).toBe(0);
+    expect((await run.exited).status).toBe(0);
+    expect(bench.server.json(1).messages.at(-1).content).toBe("/nope");
+  });
+
   test.each([
     [["send", "ID", " "], "the message is empty"],
     [["send", "ID"], "send takes 2 arguments"],
