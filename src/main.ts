@@ -72,7 +72,10 @@ async function run(
   if (invocation.flags.mode === "rpc" && endedWell)
     failures.push(...(await (await import("./serve/serve-rpc.ts")).serveRpc(started, host, console)));
   // What a client began is ended first; then there is no more to begin.
-  while (started.conversation.active() !== undefined) await started.conversation.idle();
+  do {
+    await started.conversation.idle();
+    await started.endCommands();
+  } while (started.conversation.active() !== undefined);
   // All is said: a reader may leave now.
   unwatch();
   presence.close();

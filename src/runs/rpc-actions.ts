@@ -58,6 +58,9 @@ export function createActions(options: RpcOptions) {
   const { conversation, settings } = options;
   let isCompacting = false;
   let bash: AbortController | undefined;
+  const ending = new AbortController();
+  /** Nothing is to begin any more, and a command of the shell to end. */
+  const over = AbortSignal.any([options.signal, ending.signal]);
   const session = () => conversation.current().session;
 
   /** Starts a prompt once its response is sent; a session command is run first. */
@@ -83,7 +86,7 @@ export function createActions(options: RpcOptions) {
     behavior: "steer" | "followUp",
     afterwards: Afterwards,
   ): RpcResults["prompt"] | Promise<RpcResults["prompt"]> {
-    refuseWhenEnding(options.signal);
+    refuseWhenEnding(over);
     const prompt = conversation.current().toPrompt(message, [], literal);
     const active = conversation.active();
     if (active === undefined) return begin(prompt, afterwards);
@@ -100,7 +103,7 @@ export function createActions(options: RpcOptions) {
     const { openSession } = options;
     if (openSession === undefined)
       throw new Error("this run keeps its session; start one with --mode rpc to change it");
-    refuseWhenEnding(options.signal);
+    refuseWhenEnding(over);
     if (bash !== undefined) throw new Error("a shell command is running; send abort_bash first");
     const active = conversation.active();
     if (active !== undefined) throw new Error(`${busyWith[active]}; send abort first, or wait for its end`);
@@ -109,12 +112,12 @@ export function createActions(options: RpcOptions) {
   }
 
   async function runBash(command: RpcCommands["bash"]): Promise<RpcBashResult> {
-    refuseWhenEnding(options.signal);
+    refuseWhenEnding(over);
     if (bash !== undefined)
       throw new Error("a shell command is running; send abort_bash first, or wait for its end");
     const { cwd, session } = conversation.current();
     bash = new AbortController();
-    const signal = AbortSignal.any([options.signal, bash.signal]);
+    const signal = AbortSignal.any([over, bash.signal]);
     const result = await options.runBash(command.command, { cwd, signal });
     bash = undefined;
     const isHidden = command.excludeFromContext === true;
@@ -129,7 +132,7 @@ export function createActions(options: RpcOptions) {
   }
 
   async function compact({ customInstructions }: RpcCommands["compact"]): Promise<RpcResults["compact"]> {
-    refuseWhenEnding(options.signal);
+    refuseWhenEnding(over);
     const { compact, store } = session();
     const outcome = await conversation.during("compaction", "/compact", (signal) =>
       compact(customInstructions, signal),
@@ -153,7 +156,7 @@ export function createActions(options: RpcOptions) {
   const actions: Actions = {
     prompt(command, afterwards) {
       const { message, images = [], streamingBehavior, literal } = command;
-      refuseWhenEnding(options.signal);
+      refuseWhenEnding(over);
       const active = conversation.active();
       if (active === undefined)
         return begin(conversation.current().toPrompt(message, images, literal), afterwards);
@@ -214,6 +217,8 @@ export function createActions(options: RpcOptions) {
       if (type === "compaction_start") isCompacting = true;
       if (type === "compaction_end") isCompacting = false;
     },
+    /** A command of the shell does not outlive the run. */
+    end: () => ending.abort(),
   };
 }
 

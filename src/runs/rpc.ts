@@ -10,6 +10,8 @@ export type RpcService = {
   connect(send: (response: RpcResponse) => void): RpcHandler;
   /** To be called with each event of the session. */
   observe(event: AgentSessionEvent): void;
+  /** Ends what clients run beside the conversation, who can begin nothing any more. Resolves when they are answered. */
+  end(): Promise<void>;
 };
 
 /**
@@ -32,7 +34,15 @@ export type RpcHandler = {
 /** Makes the commands of a run. */
 export function createRpcService(options: RpcOptions): RpcService {
   const actions = createActions(options);
-  return { connect: (send) => createHandler(actions, send), observe: actions.observe };
+  const going = new Set<Promise<unknown>>();
+  return {
+    connect: (send) => createHandler(actions, send, going),
+    observe: actions.observe,
+    async end() {
+      actions.end();
+      await Promise.all(going);
+    },
+  };
 }
 
 /** These go on while further commands come. */
@@ -40,12 +50,23 @@ const background: ReadonlySet<RpcCommandName> = new Set(["prompt", "compact", "b
 
 type Perform = (command: RpcCommand, afterwards: Afterwards) => unknown;
 
-function createHandler({ perform }: { perform: Perform }, send: (response: RpcResponse) => void): RpcHandler {
+/** `all` is what goes on for any client. */
+function createHandler(
+  { perform }: { perform: Perform },
+  send: (response: RpcResponse) => void,
+  all: Set<Promise<unknown>>,
+): RpcHandler {
   const going = new Set<Promise<unknown>>();
 
   function track(work: Promise<unknown>): void {
-    const tracked = work.catch(() => undefined).finally(() => going.delete(tracked));
+    const tracked = work
+      .catch(() => undefined)
+      .finally(() => {
+        going.delete(tracked);
+        all.delete(tracked);
+      });
     going.add(tracked);
+    all.add(tracked);
   }
 
   async function respond(command: RpcCommand): Promise<void> {

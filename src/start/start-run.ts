@@ -51,6 +51,8 @@ export type Run = {
   listen(hear: Emit): void;
   /** What answers the commands of clients, on stdin and on the socket alike; made when it is first asked for. */
   service(): Promise<RpcService>;
+  /** Ends what clients run beside the conversation, who can begin nothing any more. */
+  endCommands(): Promise<void>;
   /** Ends the tools and closes the session's file and the recording. */
   close(): Promise<void>;
 };
@@ -251,6 +253,7 @@ function begin(beginning: Beginning): Run {
       service ??= createService(rpc, listeners);
       return service;
     },
+    endCommands: async () => (await service)?.end(),
     async close() {
       try {
         await chosen.close();

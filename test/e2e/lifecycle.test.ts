@@ -348,6 +348,17 @@ describe("the socket", () => {
     expect(await list(bench)).toMatchObject([{ id: run.id, state: "running" }]);
   });
 
+  test("answers a command of the shell that the end of the run ends, and leaves no process of it", async () => {
+    const { bench, run } = await start([{ ...chatReply({ text: "Done." }), waitMs: 1500 }]);
+    const { socket } = recordOf(bench.workspace.home, run.id);
+    await eventually(() => existsSync(socket));
+    const command = `echo $$ > ${join(bench.workspace.cwd, "pid")}; sleep 60`;
+    const answers = talk(socket, `${JSON.stringify({ type: "bash", command, id: 1 })}\n`);
+    expect((await run.exited).status).toBe(0);
+    expect(await answers).toMatchObject([{ id: 1, success: true, data: { cancelled: true } }]);
+    expect(isAlive(Number(readFileSync(join(bench.workspace.cwd, "pid"), "utf8")))).toBe(false);
+  });
+
   test("takes hundreds of clients that come and go", async () => {
     const { bench, run } = await start([hanging]);
     const { socket, pid } = recordOf(bench.workspace.home, run.id);
