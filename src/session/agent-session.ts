@@ -66,6 +66,8 @@ export type AgentSessionOptions = ModelChoice & {
   readonly warn: (line: string) => void;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** What counts the requests of all sessions of a run; absent: this one's alone. */
+  readonly ledger?: UsageLedger;
   /** Asked before each request: the limit that ends the work, if one is reached. */
   readonly limit?: (() => RunLimit | undefined) | undefined;
   /** What the text of every answer has to follow, where the API can be told. */
@@ -193,8 +195,8 @@ export function createAgentSession(given: AgentSessionOptions): AgentSession {
 
 /** Makes the parts of a session, each with those that it needs. */
 function createParts(options: AgentSessionOptions) {
-  const { store, emit, redact, settings } = options;
-  const record = createSessionRecord({ store, redact });
+  const { store, emit, redact, settings, ledger } = options;
+  const record = createSessionRecord({ store, redact, ledger });
   const chosen = createChosenModel(options, record.append);
   const actions = createSessionActions(emit, settings);
   const course = createPromptCourse({ record, actions, emit });

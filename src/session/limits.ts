@@ -1,4 +1,3 @@
-import { zeroUsage } from "../contract/messages.ts";
 import type { RunLimit } from "../contract/outcome.ts";
 import type { UsageLedger } from "./usage.ts";
 
@@ -25,8 +24,7 @@ export type LimitUse = { readonly name: LimitName; readonly limit: number; reado
 
 export type LimitsOptions = {
   readonly values: LimitValues;
-  /** Undefined as long as nothing was used. */
-  readonly usage: () => Pick<UsageLedger, "total" | "rows"> | undefined;
+  readonly usage: Pick<UsageLedger, "total" | "rows">;
   /** What was used for the goal in earlier runs. */
   readonly earlierGoalTokens: number;
   /** Milliseconds; only differences count. */
@@ -42,34 +40,38 @@ export type RunLimits = {
   /** Counts a prompt of the program's own. Gives the limit instead when there may be no other. */
   takeContinuation(): RunLimit | undefined;
   uses(): readonly LimitUse[];
-  /** What counts against the limits on tokens, in this run. */
-  tokens(): number;
+  /** What counts against the goal's limit since these were made. */
+  goalTokens(): number;
   turns(): number;
   continuations(): number;
 };
 
-/** Makes the limits of a run that has used nothing yet. */
+/** Makes the limits of a run's session; what earlier sessions of the run used counts, but not against the goal. */
 export function createLimits({ values, usage, earlierGoalTokens, now }: LimitsOptions): RunLimits {
   let startedAt: number | undefined;
   let continuations = 0;
+  const tokensBefore = tokens();
 
   const used: Readonly<Record<LimitName, () => number>> = {
     continuations: () => continuations,
     turns,
     tokens,
     time: () => (startedAt === undefined ? 0 : Math.round(now() - startedAt)),
-    cost: () => usage()?.total().cost.total ?? 0,
-    goal_tokens: () => earlierGoalTokens + tokens(),
+    cost: () => usage.total().cost.total,
+    goal_tokens: () => earlierGoalTokens + goalTokens(),
   };
 
   function turns(): number {
-    const rows = usage()?.rows() ?? [];
-    return rows.reduce((sum, { purpose, requests }) => sum + (purpose === "turn" ? requests : 0), 0);
+    return usage.rows().reduce((sum, { purpose, requests }) => sum + (purpose === "turn" ? requests : 0), 0);
   }
 
   function tokens(): number {
-    const { input, output, cacheWrite } = usage()?.total() ?? zeroUsage();
+    const { input, output, cacheWrite } = usage.total();
     return input + output + cacheWrite;
+  }
+
+  function goalTokens(): number {
+    return tokens() - tokensBefore;
   }
 
   function uses(): LimitUse[] {
@@ -95,7 +97,7 @@ export function createLimits({ values, usage, earlierGoalTokens, now }: LimitsOp
       return limit;
     },
     uses,
-    tokens,
+    goalTokens,
     turns,
     continuations: () => continuations,
   };

@@ -25,12 +25,13 @@ export type SessionRecord = {
 export function createSessionRecord({
   store,
   redact,
+  ledger = createUsageLedger(),
 }: {
   readonly store: SessionStore;
   readonly redact: (text: string) => string;
+  readonly ledger?: UsageLedger | undefined;
 }): SessionRecord {
   const outcome: RunOutcome = { failures: [], finalText: "" };
-  const ledger = createUsageLedger();
 
   function fail(kind: RunFailure["kind"], message: string): void {
     outcome.failures.push({ kind, message: redact(message) });

@@ -11,6 +11,7 @@ import type { LiveSettings } from "../runs/rpc-actions.ts";
 import { createAgentSession, type ModelChoice } from "../session/agent-session.ts";
 import { sessionCommandNames } from "../session/slash-commands.ts";
 import type { SessionStore } from "../session/store.ts";
+import type { UsageLedger } from "../session/usage.ts";
 import type { AutonomousSetup } from "./autonomous-setup.ts";
 import { toRunPrompt } from "./run-prompt.ts";
 
@@ -24,6 +25,7 @@ export type RunParts = {
   readonly emit: Emit;
   readonly redaction: Redaction;
   readonly autonomous: AutonomousSetup;
+  readonly ledger: UsageLedger;
   readonly chooseModel: (id: string) => Promise<ModelChoice>;
   readonly warn: (line: string) => void;
 };
@@ -63,6 +65,7 @@ export function assembleSession(
     redact: redaction.redact,
     warn,
     now: Date.now,
+    ledger: parts.ledger,
     chooseModel: parts.chooseModel,
     exportTo: async (file, signal) =>
       (await import("./export-to.ts")).exportTo(store, { file, cwd, signal, warn }),

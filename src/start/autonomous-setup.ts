@@ -15,6 +15,7 @@ import { createGoal, type Goal, keepGoal, keptGoal } from "../session/goal.ts";
 import { createLimits, type LimitValues, type RunLimits } from "../session/limits.ts";
 import { type OutputSchema, schemaSystemPrompt } from "../session/output-schema.ts";
 import type { SessionStore } from "../session/store.ts";
+import type { UsageLedger } from "../session/usage.ts";
 import type { WorkTreeSources } from "../session/work-tree.ts";
 import { createRunGate, createRunGit } from "./run-gate.ts";
 import type { UserShell } from "./run-user-command.ts";
@@ -30,6 +31,8 @@ export type AutonomousSetupOptions = {
   readonly ownDescriptors: readonly number[];
   /** How many prompts the command line has: the answer to the last one is the run's. */
   readonly promptCount: number;
+  /** What all sessions of the run use. */
+  readonly ledger: UsageLedger;
   readonly redact: (text: string) => string;
   readonly warn: (line: string) => void;
 };
@@ -83,10 +86,9 @@ export function createAutonomousSetup(options: AutonomousSetupOptions): Autonomo
     const goal = goalOf(store, flags, warn);
     if (flags.maxCost !== undefined && model.cost === undefined)
       warn(`the prices of ${model.provider}/${model.id} are not known: --max-cost will not end this run`);
-    let session: AgentSession | undefined;
     const limits = createLimits({
       values: limitValues(goal),
-      usage: () => session?.ledger,
+      usage: options.ledger,
       earlierGoalTokens: goal?.earlierTokens ?? 0,
       now: monotonicMs,
     });
@@ -113,7 +115,6 @@ export function createAutonomousSetup(options: AutonomousSetupOptions): Autonomo
       outputSchema: schema?.schema,
       limit: limits.reached,
       wrap(made) {
-        session = made;
         const keep = () => {
           if (goal !== undefined) keepOrFail(made, goal, limits);
         };
@@ -169,7 +170,7 @@ function goalOf(store: SessionStore, flags: Flags, warn: (line: string) => void)
 
 function keepOrFail({ store, outcome }: AgentSession, goal: Goal, limits: RunLimits): void {
   try {
-    keepGoal(store, goal.state(limits.tokens()));
+    keepGoal(store, goal.state(limits.goalTokens()));
   } catch (error) {
     outcome().failures.push({ kind: "persistence", message: errorMessage(error) });
   }

@@ -24,6 +24,7 @@ import type { OutputSchema } from "../session/output-schema.ts";
 import { withRedaction } from "../session/redacted-store.ts";
 import { sessionCommandNames } from "../session/slash-commands.ts";
 import { createSession, type SessionStore } from "../session/store.ts";
+import { createUsageLedger } from "../session/usage.ts";
 import { createDeltaSink } from "../sinks/deltas.ts";
 import { createJsonSink } from "../sinks/json.ts";
 import { createTextSink } from "../sinks/text.ts";
@@ -193,8 +194,10 @@ function begin(beginning: Beginning): Run {
     ...beginning.prompts.map((prompt) => toRunPrompt(prompt, sources)),
   ];
   const listeners: Emit[] = [];
+  const ledger = createUsageLedger();
   const parts: RunParts = {
     ...beginning,
+    ledger,
     settings: { ...settings, retry: { ...settings.retry }, compaction: { ...settings.compaction } },
     sink,
     emit(event) {
@@ -204,6 +207,7 @@ function begin(beginning: Beginning): Run {
     redaction: console.redaction,
     autonomous: createAutonomousSetup({
       ...beginning,
+      ledger,
       promptCount: prompts.filter(({ kind }) => kind === "message").length,
       ownPaths: ownPaths(beginning),
       ownDescriptors: [host.stdout.fd, host.stderr.fd],

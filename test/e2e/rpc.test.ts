@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { chatReply } from "../support/chat-wire.ts";
 import { checkStream } from "../support/grammar.ts";
@@ -288,6 +289,24 @@ describe("a program", () => {
       "assistant",
       "user",
     ]);
+  });
+
+  test("counts what all sessions used, also against a limit and in the summary", async () => {
+    const cost = { input: 0, output: 1000, cacheRead: 0, cacheWrite: 0 };
+    const setup = { model: { cost } };
+    const { client, server, workspace } = await connect([chatReply({ text: "Done." })], setup, [
+      ...["--max-cost", "0.008", "--summary", "sum.json"],
+    ]);
+    for (const message of ["one", "two", "three"]) {
+      await client.ask({ type: "prompt", message });
+      while ((await client.ask({ type: "get_state" })).isStreaming);
+      await client.ask({ type: "new_session" });
+    }
+    expect(await client.ask({ type: "get_session_stats" })).toMatchObject({ requests: 2, cost: 0.01 });
+    expect((await client.end()).status).toBe(4);
+    expect(server.requests).toHaveLength(2);
+    const summary = JSON.parse(readFileSync(join(workspace.cwd, "sum.json"), "utf8"));
+    expect(summary).toMatchObject({ turns: 2, limit: "cost", usage: { total: { output: 10 } } });
   });
 
   test("forks from an entry in the middle", async () => {

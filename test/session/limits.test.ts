@@ -8,7 +8,7 @@ const model = { provider: "p", id: "m" };
 function make(values: LimitValues, earlierGoalTokens = 0) {
   const ledger = createUsageLedger();
   const clock = { ms: 1000 };
-  const limits = createLimits({ values, usage: () => ledger, earlierGoalTokens, now: () => clock.ms });
+  const limits = createLimits({ values, usage: ledger, earlierGoalTokens, now: () => clock.ms });
   const use = (usage: Partial<Usage>, purpose: "turn" | "failed_attempt" | "compaction" = "turn") =>
     ledger.add(model, purpose, { ...zeroUsage(), ...usage });
   return { limits, clock, use };
@@ -37,7 +37,7 @@ test("tokens are input, output and what was written to the cache, whatever they 
   const { limits, use } = make({ tokens: 100 });
   use({ input: 10, output: 10, cacheRead: 5000, cacheWrite: 10, totalTokens: 5030 });
   use({ input: 20, output: 9 }, "failed_attempt");
-  expect([limits.tokens(), limits.reached()]).toEqual([59, undefined]);
+  expect([limits.goalTokens(), limits.reached()]).toEqual([59, undefined]);
   use({ input: 41 }, "compaction");
   expect(limits.reached()).toMatchObject({ name: "tokens" });
 });
