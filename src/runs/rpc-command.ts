@@ -29,7 +29,12 @@ export function parseCommand(line: string): ParsedCommand {
     });
   }
   if (!isAbsent(value.id) && about.id === undefined)
-    return refuse('"id" is a text or a number', { command: type });
+    return refuse(
+      typeof value.id === "number"
+        ? '"id" is a number that cannot be given back as it came; send it as a text'
+        : '"id" is a text or a number',
+      { command: type },
+    );
   for (const [name, field] of Object.entries<Field>(commandFields[type])) {
     const given = value[name];
     if (isAbsent(given) ? field.isOptional : field.isRight(given)) continue;
@@ -114,8 +119,10 @@ function isAbsent(value: JsonValue | undefined): value is null | undefined {
   return value === undefined || value === null;
 }
 
+/** A number of so many digits that some are lost would be given back as another one. */
 function correlation({ id }: JsonObject): RpcCorrelation {
-  return typeof id === "string" || typeof id === "number" ? { id } : {};
+  const isExact = typeof id === "number" && Math.abs(id) <= Number.MAX_SAFE_INTEGER;
+  return typeof id === "string" || isExact ? { id } : {};
 }
 
 /** Whether it is an image as far as can be told without looking into it. */

@@ -28,6 +28,13 @@ test.each([
   ["an unknown type", '{"type":"promt","id":1}', { command: "promt", id: 1 }, /did you mean prompt\?$/],
   ["a type of the prototype", '{"type":"toString"}', { command: "toString" }, /^there is no command/],
   ["an id of another kind", '{"type":"abort","id":{}}', { command: "abort" }, /^"id" is a text or a number$/],
+  [
+    "an id of too many digits",
+    '{"type":"abort","id":12345678901234567890}',
+    { command: "abort" },
+    /send it as a text$/,
+  ],
+  ["an id without end", '{"type":"abort","id":1e999}', { command: "abort" }, /send it as a text$/],
   ["a missing field", '{"type":"prompt"}', { command: "prompt" }, /"message": a text that is not blank$/],
   ["a blank text", '{"type":"steer","message":" "}', { command: "steer" }, /"message"/],
   [
