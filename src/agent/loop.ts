@@ -23,7 +23,7 @@ export type LoopDeps = {
   /** Called after the turn of a reply that failed; waits out a retry's delay, or compacts. */
   readonly onFailure: (error: ProviderError, signal: AbortSignal) => Promise<FailureDecision>;
   /** Messages that are to be said before the next request: what steers a running turn, or follows when it is done. */
-  readonly takeQueued: (when: "between_turns" | "at_end") => AgentMessage[];
+  readonly takeQueued: (when: "between_turns" | "before_retry" | "at_end") => AgentMessage[];
 };
 
 /**
@@ -48,6 +48,7 @@ export async function runLoop(
     saying = [];
     if (reply.error !== undefined) {
       if ((await deps.onFailure(reply.error, signal)) === "give_up") return;
+      saying = deps.takeQueued("before_retry");
       continue;
     }
     if (reply.message.stopReason === "aborted") return;

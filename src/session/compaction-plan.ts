@@ -1,6 +1,6 @@
 import type { CompactionEntry, SessionEntry } from "../contract/entries.ts";
 import type { AgentMessage } from "../contract/messages.ts";
-import { isFailed, toAgentMessages, withoutSupersededAttempts } from "./context.ts";
+import { isFailed, toAgentMessages, toMessages, withoutSupersededAttempts } from "./context.ts";
 import { measureEntry } from "./estimate.ts";
 
 export type CompactionLimits = {
@@ -39,7 +39,7 @@ export function planCompaction(
   const { earlier, start } = latestCompaction(entries);
   const tokens = tokensFromEach(entries, limits);
   const cut = findCutPoint(entries, { start, tokens, limits });
-  const summarized = withoutSupersededAttempts(entries.slice(start, cut).flatMap(toAgentMessages));
+  const summarized = withoutSupersededAttempts(toMessages(entries.slice(start, cut)));
   if (summarized.length === 0) return undefined;
   const first = entries[cut];
   return {

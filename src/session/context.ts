@@ -58,17 +58,31 @@ export function contextMessages(entries: readonly SessionEntry[]): AgentMessage[
   if (compaction?.type !== "compaction") return toMessages(entries);
   const firstKept = entries.findIndex((entry) => entry.id === compaction.firstKeptEntryId);
   const kept = firstKept < 0 ? [] : entries.slice(firstKept, at);
-  return [toSummary(compaction), ...toMessages(kept).map(withoutUsage), ...toMessages(entries.slice(at + 1))];
+  const before = [toSummary(compaction), ...toMessages(kept).map(withoutUsage)];
+  return toMessages(entries.slice(at + 1), before);
 }
 
-/** As flatMap does it, but without an array for each of thousands of entries. */
-function toMessages(entries: readonly SessionEntry[]): AgentMessage[] {
-  const messages: AgentMessage[] = [];
+/** What entries say, behind what was said before: as flatMap does it, but without an array for each of thousands of entries. */
+export function toMessages(entries: readonly SessionEntry[], messages: AgentMessage[] = []): AgentMessage[] {
   for (const entry of entries) {
     if (entry.type === "message") messages.push(entry.message);
+    else if (entry.type === "custom" && entry.customType === supersededType) dropFailed(messages);
     else messages.push(...toAgentMessages(entry));
   }
   return messages;
+}
+
+/** An entry of this type stands where a failed attempt is tried again with something more to say. */
+export const supersededType = "attempt_superseded";
+
+/** Removes the attempts that were made last and failed. */
+function dropFailed(messages: AgentMessage[]): void {
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const message = messages[at];
+    if (message === undefined || !isSaid(message)) continue;
+    if (!isFailed(message)) return;
+    messages.splice(at, 1);
+  }
 }
 
 /** What an entry says in the conversation: at most one message. */

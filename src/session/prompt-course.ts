@@ -35,7 +35,10 @@ export function createPromptCourse({ record, actions, emit }: PromptCourseDeps):
 
   function tell(event: AgentSessionEvent): void {
     if (event.type === "message_start" && event.message.role === "assistant" && isSuperseded) {
-      added.pop();
+      added.splice(
+        added.findLastIndex(({ role }) => role === "assistant"),
+        1,
+      );
       isSuperseded = false;
     }
     if (event.type === "message_end") added.push(event.message);

@@ -8,6 +8,7 @@ import type { SessionActions } from "./actions.ts";
 import type { AgentSessionOptions } from "./agent-session.ts";
 import { createCallIds } from "./call-ids.ts";
 import type { ChosenModel } from "./chosen-model.ts";
+import { supersededType } from "./context.ts";
 import type { ContextGuard } from "./context-guard.ts";
 import type { PromptCourse } from "./prompt-course.ts";
 import type { RetrySeries } from "./retry.ts";
@@ -76,10 +77,13 @@ export function createTurns(deps: TurnsDeps): Turns {
     return "try_again";
   }
 
-  function takeQueued(when: "between_turns" | "at_end"): UserMessage[] {
+  function takeQueued(when: Parameters<LoopDeps["takeQueued"]>[0]): UserMessage[] {
     // At a limit they would be taken and never said.
     if (actions.snapshot().queuedCount === 0 || isOver()) return [];
-    return actions.take(when).map((content) => {
+    const texts = actions.take(when === "at_end" ? when : "between_turns");
+    if (when === "before_retry" && texts.length > 0)
+      record.append({ type: "custom", customType: supersededType });
+    return texts.map((content) => {
       const message: UserMessage = { role: "user", content, timestamp: deps.now() };
       record.message(message);
       return message;

@@ -458,6 +458,30 @@ describe("a program", () => {
     ]);
   });
 
+  test("steers a prompt whose next attempt waits; what failed is forgotten", async () => {
+    const cut = { body: 'data: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n' };
+    const { client, server } = await connect([
+      cut,
+      chatReply({ text: "Whole." }),
+      chatReply({ text: "More." }),
+    ]);
+    await client.ask({ type: "prompt", message: "hi" });
+    await client.line(({ type }) => type === "auto_retry_start");
+    await client.ask({ type: "steer", message: "shortly" });
+    const { messages } = await client.line(({ type }) => type === "agent_end");
+    expect(messages.map(({ role, stopReason }: Line) => stopReason ?? role)).toEqual([
+      "user",
+      "user",
+      "stop",
+    ]);
+    await client.ask({ type: "prompt", message: "more" });
+    expect((await client.end()).status).toBe(0);
+    const said = (request: number) => server.json(request).messages.slice(1);
+    expect(said(1).map(({ content }: Line) => content)).toEqual(["hi", "shortly"]);
+    expect(said(2).map(({ content }: Line) => content)).toEqual(["hi", "shortly", "Whole.", "more"]);
+    expect(checkStream(client.lines.filter(({ type }) => type !== "response"))).toEqual([]);
+  });
+
   test("forks a session that is not kept", async () => {
     const { client, server } = await connect([chatReply({ text: "Done." })], {}, ["--no-session"]);
     await client.ask({ type: "prompt", message: "hi" });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { NewEntry, SessionEntry } from "../../src/contract/entries.ts";
-import { type ContextTarget, toModelMessages } from "../../src/session/context.ts";
+import { type ContextTarget, supersededType, toModelMessages } from "../../src/session/context.ts";
 import { createGrowingContext } from "../../src/session/growing-context.ts";
 import { assistant, call, chain, message, result, text, user } from "./samples.ts";
 
@@ -30,6 +30,7 @@ const entry: fc.Arbitrary<readonly NewEntry[]> = fc.oneof(
   id.map((each) => [message(result(each))]),
   fc.constant([{ type: "custom_message", customType: "c", content: "said", display: true }]),
   fc.constant([{ type: "session_info", name: "n" }]),
+  fc.constant([{ type: "custom", customType: supersededType }]),
   fc.constant([{ type: "branch_summary", fromId: "x", summary: "left" }]),
   fc
     .constantFrom("1", "none")
