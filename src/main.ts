@@ -62,8 +62,14 @@ async function run(
   console: Console,
   summary: RunSummary,
 ): Promise<RunOutcome> {
-  if (invocation.flags.mode === "acp")
-    return (await import("./serve/serve-acp.ts")).serveAcp(invocation, host, console);
+  if (invocation.flags.mode === "acp") {
+    const unwatch = watchStdout(host);
+    try {
+      return await (await import("./serve/serve-acp.ts")).serveAcp(invocation, host, console);
+    } finally {
+      unwatch();
+    }
+  }
   const { run: started, presence } = await start(invocation, host, console);
   await summary.follow(started);
   const failures: RunFailure[] = [];

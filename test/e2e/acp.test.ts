@@ -224,6 +224,13 @@ test("a signal ends a running prompt, whose request is still answered", async ()
   expect((await editor.exit).status).toBe(143);
 });
 
+test("an editor that reads no more ends the program, also while nothing is told", async () => {
+  const editor = await createEditor([]);
+  await editor.begin(editor.workspace.cwd);
+  editor.child.stdout?.destroy();
+  expect(await editor.exit).toEqual({ status: 141, stderr: "" });
+});
+
 test("the end of the input lets a running prompt end", async () => {
   const editor = await createEditor([{ ...chatReply({ text: "Done." }), waitMs: 300 }]);
   const { cwd } = editor.workspace;
