@@ -8,7 +8,8 @@ export type ContentPart = { readonly kind: "text" | "thinking"; readonly text: s
 
 /** A piece of a tool call. What the server did not state is undefined or empty. */
 export type ToolCallDelta = {
-  readonly index: number | undefined;
+  /** A number, which some servers write as a text. */
+  readonly index: number | string | undefined;
   /** Where it stood in its chunk, which is all that some servers tell calls apart by. */
   readonly position: number;
   readonly id: string;
@@ -133,7 +134,7 @@ function readCalls(delta: JsonObject): ToolCallDelta[] {
   return [...calls, ...legacy].map((call: JsonObject, position) => {
     const called = isJsonObject(call.function) ? call.function : {};
     return {
-      index: typeof call.index === "number" ? call.index : undefined,
+      index: typeof call.index === "number" ? call.index : text(call.index) || undefined,
       position,
       id: text(call.id),
       name: text(called.name),

@@ -29,7 +29,7 @@ it.each([
   expect(events.at(-1)).toEqual({ type: "end", stopReason, stopReasonRaw: finish_reason });
 });
 
-type Piece = { index?: number; id?: string; name?: string; args?: JsonValue };
+type Piece = { index?: number | string; id?: string; name?: string; args?: JsonValue };
 
 /** Streams chunks of tool-call pieces and gives the calls that came of them. */
 async function callsOf(chunks: readonly (readonly Piece[])[]) {
@@ -64,6 +64,16 @@ const dialects: [string, Piece[][], string[]][] = [
         { index: 0, id: "1", name: "ls", args: a },
         { index: 1, id: "2", name: "ls", args: b },
       ],
+    ],
+    both,
+  ],
+  [
+    "indexes that are texts, interleaved",
+    [
+      [{ index: "0", id: "1", name: "ls", args: "" }],
+      [{ index: "1", id: "2", name: "ls", args: "" }],
+      [{ index: "0", args: a }],
+      [{ index: "1", args: b }],
     ],
     both,
   ],
