@@ -132,7 +132,8 @@ function readCalls(delta: JsonObject): ToolCallDelta[] {
   // The one call of the API's first version has neither id nor index.
   const legacy = isJsonObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : [];
   return [...calls, ...legacy].map((call: JsonObject, position) => {
-    const called = isJsonObject(call.function) ? call.function : {};
+    // Some servers leave the inner object out and state the name and arguments beside the id.
+    const called = isJsonObject(call.function) ? call.function : call;
     return {
       index: typeof call.index === "number" ? call.index : text(call.index) || undefined,
       position,

@@ -17,6 +17,16 @@ it("takes the calls of an answer that came apart into several choices", () => {
   expect(events.at(-1)).toMatchObject({ type: "end", stopReason: "toolUse" });
 });
 
+it("takes calls whose name and arguments stand beside their id", async () => {
+  const pieces = [
+    [{ index: 0, id: "1", type: "function", name: "ls", arguments: "" }],
+    [{ index: 0, arguments: a }],
+    [{ id: "2", type: "function", name: "ls", arguments: { path: "b" } }],
+  ];
+  const chunks = pieces.map((tool_calls) => ({ choices: [{ delta: { tool_calls } }] }));
+  expect(await callsOfChunks(chunks)).toEqual(both);
+});
+
 it.each([
   ["eos_token", "stop"],
   ["tool_call", "stop"],
@@ -32,10 +42,14 @@ it.each([
 type Piece = { index?: number | string; id?: string; name?: string; args?: JsonValue };
 
 /** Streams chunks of tool-call pieces and gives the calls that came of them. */
-async function callsOf(chunks: readonly (readonly Piece[])[]) {
+function callsOf(chunks: readonly (readonly Piece[])[]) {
+  return callsOfChunks(chunks.map(toChunk));
+}
+
+async function callsOfChunks(chunks: readonly JsonObject[]) {
   async function* events(): AsyncGenerator<ProviderEvent> {
     const reply = createCompletion("test");
-    for (const pieces of chunks) yield* reply.push(toChunk(pieces));
+    for (const chunk of chunks) yield* reply.push(chunk);
     yield* reply.push({ choices: [{ delta: {}, finish_reason: "stop" }] });
     yield* reply.end(true);
   }
