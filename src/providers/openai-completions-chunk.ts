@@ -104,16 +104,17 @@ function reasoningDetailText(detail: JsonObject): string {
   return text(detail.text) || text(detail.summary);
 }
 
-/** Content is a text, or (Mistral) an array of texts and thoughts. */
+/** Content is a text, or (Mistral) an array of texts and thoughts, or one of them without the array. */
 function readContent(content: JsonValue | undefined): ContentPart[] {
-  if (!Array.isArray(content)) return toParts("text", text(content));
-  return content.flatMap((part: JsonValue): ContentPart[] => {
-    if (typeof part === "string") return toParts("text", part);
-    if (!isJsonObject(part)) return [];
-    if (part.thinking === undefined) return toParts("text", text(part.text));
-    const thoughts = Array.isArray(part.thinking) ? part.thinking : [part.thinking];
-    return toParts("thinking", thoughts.map(thoughtText).join(""));
-  });
+  return Array.isArray(content) ? content.flatMap(readContentPart) : readContentPart(content ?? null);
+}
+
+function readContentPart(part: JsonValue): ContentPart[] {
+  if (typeof part === "string") return toParts("text", part);
+  if (!isJsonObject(part)) return [];
+  if (part.thinking === undefined) return toParts("text", text(part.text));
+  const thoughts = Array.isArray(part.thinking) ? part.thinking : [part.thinking];
+  return toParts("thinking", thoughts.map(thoughtText).join(""));
 }
 
 function thoughtText(thought: JsonValue): string {

@@ -169,7 +169,7 @@ export function createOutputItems(): OutputItems {
   }
 
   function* completeMessage(item: Item, data: JsonObject): Generator<ProviderEvent> {
-    for (const [at, part] of toObjects(data.content).entries()) {
+    for (const [at, part] of toContentParts(data.content).entries()) {
       if (part.type === "refusal") refusal = string(part.refusal) || (refusal ?? "");
       const text = string(part.text) || string(part.refusal);
       if (text !== "") yield* pushRest(yield* block(item, at, "text"), text);
@@ -219,6 +219,12 @@ export function createOutputItems(): OutputItems {
   function* endBlocks(item: Item): Generator<ProviderEvent> {
     for (const part of item.blocks.values()) yield* end(part, item);
   }
+}
+
+/** A message's content is a list of parts; some servers send one part, or its text, without the list. */
+function toContentParts(content: JsonValue | undefined): JsonObject[] {
+  if (typeof content === "string") return [{ text: content }];
+  return toObjects(isJsonObject(content) ? [content] : content);
 }
 
 function* push(block: Block, text: string): Generator<ProviderEvent> {

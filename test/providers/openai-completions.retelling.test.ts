@@ -22,6 +22,12 @@ const callDelta = (index: number, id: string | undefined, args: string): Choice 
 });
 const none = { text: "", thinking: "", calls: [], stopReason: "stop" };
 
+it("takes content that is a part instead of a list of parts", async () => {
+  const thought = { delta: { content: { type: "thinking", thinking: [{ type: "text", text: "Hm." }] } } };
+  const words = { delta: { content: { type: "text", text: "yo" } }, finish_reason: "stop" };
+  expect(await read(thought, words)).toEqual({ ...none, thinking: "Hm.", text: "yo" });
+});
+
 describe("a message that comes in a stream", () => {
   it.each<[string, Choice]>([
     ["without a delta", {}],

@@ -80,6 +80,16 @@ test("arguments may come as an object in a delta", async () => {
   });
 });
 
+test.each([
+  ["a text", "yo"],
+  ["a part", { type: "output_text", text: "yo" }],
+  ["a list of parts", [{ type: "output_text", text: "yo" }]],
+])("the content of a message may be %s", async (_, content) => {
+  const response = { status: "completed", output: [{ type: "message", content }] };
+  const { text, stopReason } = await reply(toEventStream([{ type: "response.completed", response }]));
+  expect({ text, stopReason }).toEqual({ text: "yo", stopReason: "stop" });
+});
+
 describe("what the final list holds of items whose end was never told", () => {
   const call = (args: string, id = "call_1") => ({
     type: "function_call",
