@@ -159,7 +159,7 @@ export function createAccumulator(options: AccumulatorOptions): Accumulator {
       case "thinking_end":
       case "toolcall_end":
         sign(open.get(event.index)?.block, event);
-        closeBlock(event.index, true);
+        closeBlock(event.index, !("isCut" in event));
         return;
       default:
         assertNever(event);

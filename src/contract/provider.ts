@@ -115,7 +115,8 @@ export type ProviderEvent =
   | { type: "toolcall_start"; index: number; id: string; name: string }
   /** A piece of the arguments' JSON text. */
   | { type: "toolcall_delta"; index: number; delta: string }
-  | { type: "toolcall_end"; index: number; signature?: string }
+  /** `isCut`: the server says that the call is not complete, so that it must not be run. */
+  | { type: "toolcall_end"; index: number; signature?: string; isCut?: true }
   | {
       type: "end";
       stopReason: "stop" | "length" | "toolUse";

@@ -33,6 +33,8 @@ export type Item = {
   early?: string;
   /** Whether its end was told. */
   done: boolean;
+  /** Whether the server said that it is not complete, whatever it says of the reply. */
+  isCut?: boolean;
   /** By content index; reasoning and calls have one, at 0. */
   readonly blocks: Map<number, Block>;
   phase?: string;

@@ -155,6 +155,7 @@ export function createOutputItems(): OutputItems {
   function* complete(item: Item, data: JsonObject): Generator<ProviderEvent> {
     if (typeof data.phase === "string") item.phase = data.phase;
     if (isCall(item.type)) {
+      if (data.status === "incomplete") item.isCut = true;
       const call = yield* startCall(item, data);
       yield* pushRest(call, call.custom ? string(data.input) : toArgumentsText(data.arguments));
     } else if (item.type === "reasoning") {
@@ -262,7 +263,7 @@ function* end(block: Block, item: Item): Generator<ProviderEvent> {
       return;
     case "toolcall":
       if (block.custom) yield { type: "toolcall_delta", index, delta: '"}' };
-      yield { type: "toolcall_end", index };
+      yield { type: "toolcall_end", index, ...(item.isCut && { isCut: true }) };
   }
 }
 

@@ -81,6 +81,18 @@ test("blocks that interleave keep their order and their text", () => {
   });
 });
 
+test("a call that its server says is cut cannot run in a whole reply either", () => {
+  const { accumulator } = accumulate([
+    { type: "toolcall_start", index: 0, id: "a", name: "ls" },
+    { type: "toolcall_delta", index: 0, delta: "{}" },
+    { type: "toolcall_end", index: 0, isCut: true },
+  ]);
+  accumulator.finish({ stopReason: "toolUse" });
+  expect(accumulator.calls.map(({ arguments: args }) => args)).toEqual([
+    { ok: false, raw: "{}", problem: "the call was cut off" },
+  ]);
+});
+
 test("a cut reply ends its open blocks with what they had, and its call cannot run", () => {
   const { accumulator, told } = accumulate([
     { type: "text_start", index: 0 },

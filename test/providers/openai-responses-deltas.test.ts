@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
 import { createOpenAIResponses } from "../../src/providers/openai-responses.ts";
+import { createResponseMachine } from "../../src/providers/openai-responses-deltas.ts";
 import {
   ask,
   chunkings,
@@ -77,6 +78,30 @@ test("arguments may come as an object in a delta", async () => {
   expect({ toolCalls, stopReason }).toEqual({
     toolCalls: [{ id: "call_1", name: "ls", argumentsText: '{"path":"."}' }],
     stopReason: "toolUse",
+  });
+});
+
+test.each([
+  ["when it ends", "response.output_item.done"],
+  ["only in the final list", ""],
+])("a call that is marked incomplete %s is cut, although the reply is completed", (_, type) => {
+  const item = {
+    type: "function_call",
+    call_id: "call_1",
+    name: "ls",
+    arguments: "{}",
+    status: "incomplete",
+  };
+  const next = createResponseMachine("test");
+  const response = { status: "completed", output: [item] };
+  const events = [
+    { type, output_index: 0, item },
+    { type: "response.completed", response },
+  ];
+  expect(events.flatMap((event) => [...next(event)])).toContainEqual({
+    type: "toolcall_end",
+    index: 0,
+    isCut: true,
   });
 });
 
