@@ -101,7 +101,7 @@ function* finish(
 ): Generator<ProviderEvent> {
   const status = terminalStatus(type, response);
   if (isJsonObject(response.usage)) yield toUsage(response.usage);
-  if (status === "failed") throw toStreamError(response.error ?? {}, provider, status);
+  if (status === "failed" || hasError(response)) throw toStreamError(response.error ?? {}, provider, status);
   yield* items.finish(Array.isArray(response.output) ? response.output : []);
   const refused = items.refusal();
   if (refused !== undefined) throw refusal("refusal", provider, refused);
@@ -127,6 +127,12 @@ function* finish(
     `${provider}: the reply stopped before it was complete (${reason}); the answer may be incomplete`,
     { stopReasonRaw: reason, transient: status === "cancelled" },
   );
+}
+
+/** Servers that end every reply as completed tell by the error alone that it is not; an empty one is no word of it. */
+function hasError({ error }: JsonObject): boolean {
+  const words = isJsonObject(error) ? Object.values(error) : [error];
+  return words.some((word) => (toText(word) ?? "") !== "");
 }
 
 /** The state that the response itself states, which some servers know better than their event's name. */

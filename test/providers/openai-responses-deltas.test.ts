@@ -53,11 +53,14 @@ test.each([
 
 const errorEvent =
   'event: error\ndata: {"type":"error","error":{"code":"server_error","message":"Broken"}}\n\n';
+const completedWithError =
+  'data: {"type":"response.completed","response":{"status":"completed","error":{"message":"Broken"}}}\n\n';
 const failedEvent =
   'data: {"type":"response.failed","response":{"status":"failed","error":{"message":"Broken"}}}\n\n';
 
 test.each([
   ["a failed response", failedEvent, {}, "failed"],
+  ["a completed response with an error in it", completedWithError, {}, "completed"],
   ["an error event", errorEvent, {}, undefined],
   ["an error event with the failed response behind it", errorEvent + failedEvent, {}, "failed"],
   ["an error event with nothing behind it", errorEvent, { hang: true }, undefined],
