@@ -25,11 +25,13 @@ export function post(
   });
 }
 
-/** The address of a path below a base URL, which may end in a slash. Its query stays behind the path. */
+/** The address of a path below a base URL, which may end in slashes. Its query stays behind the path. */
 export function toUrl(baseUrl: string, path: string): string {
-  const query = baseUrl.indexOf("?");
-  const [base, rest] = query < 0 ? [baseUrl, ""] : [baseUrl.slice(0, query), baseUrl.slice(query)];
-  return `${base.replace(/\/$/, "")}${path}${rest}`;
+  // A fragment is never sent: left where it is, it would take the path with it.
+  const [sent = ""] = baseUrl.split("#", 1);
+  const query = sent.indexOf("?");
+  const [base, rest] = query < 0 ? [sent, ""] : [sent.slice(0, query), sent.slice(query)];
+  return `${base.replace(/\/+$/, "")}${path}${rest}`;
 }
 
 /** What the model's configuration states comes last and wins. */

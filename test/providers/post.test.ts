@@ -26,8 +26,11 @@ test("a request goes where the official SDK of its API sends it", async () => {
   );
 });
 
-test("the query of a base URL stays behind the path", () => {
-  expect(toUrl("https://a.test/openai/?api-version=1", "/chat/completions")).toBe(
-    "https://a.test/openai/chat/completions?api-version=1",
-  );
+test.each([
+  ["https://a.test/openai/?api-version=1", "https://a.test/openai/chat/completions?api-version=1"],
+  ["https://a.test/v1//?k=v", "https://a.test/v1/chat/completions?k=v"],
+  ["https://a.test/v1#models", "https://a.test/v1/chat/completions"],
+  ["https://a.test/v1?k=v#models", "https://a.test/v1/chat/completions?k=v"],
+])("the path goes into %s where it belongs", (baseUrl, expected) => {
+  expect(toUrl(baseUrl, "/chat/completions")).toBe(expected);
 });
