@@ -121,8 +121,17 @@ function proxyAddress(proxy: URL): RequestOptions {
 
 function authorization(proxy: URL): Record<string, string> {
   if (proxy.username === "" && proxy.password === "") return {};
-  const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  const user = `${decode(proxy.username)}:${decode(proxy.password)}`;
   return { "proxy-authorization": `Basic ${Buffer.from(user).toString("base64")}` };
+}
+
+/** A password that was not escaped may hold a `%` that stands for itself. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function parseProxy(value: string): URL | undefined {

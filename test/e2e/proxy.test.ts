@@ -32,15 +32,16 @@ async function createProxied(baseUrl: string) {
 }
 
 test.each([
-  ["HTTP_PROXY", ""],
-  ["http_proxy", ""],
-  ["ALL_PROXY", ""],
-  ["HTTP_PROXY", "user:pass%40word@"],
-])("%s (with %j) takes requests to hosts that only the proxy knows", async (variable, user) => {
+  ["HTTP_PROXY", "", ""],
+  ["http_proxy", "", ""],
+  ["ALL_PROXY", "", ""],
+  ["HTTP_PROXY", "user:pass%40word@", "user:pass@word"],
+  ["HTTP_PROXY", "user:50%off@", "user:50%off"],
+])("%s (with %j) takes requests to hosts that only the proxy knows", async (variable, user, sent) => {
   const { run, server, proxy } = await createProxied("http://made-up.test/v1");
   const env = { [variable]: `http://${user}${proxy.host}` };
   expect(await run(["hi"], { env })).toMatchObject({ status: 0, stdout: "done\n", stderr: "" });
-  const proof = user === "" ? "-" : `Basic ${Buffer.from("user:pass@word").toString("base64")}`;
+  const proof = user === "" ? "-" : `Basic ${Buffer.from(sent).toString("base64")}`;
   expect(proxy.asked).toEqual([`POST http://made-up.test/v1/chat/completions ${proof} made-up.test`]);
   expect(server.requests).toHaveLength(1);
 });
