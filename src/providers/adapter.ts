@@ -23,6 +23,8 @@ export type Credentials = {
 export type AdapterDeps = {
   readonly credentials: Credentials;
   readonly fetch: ProviderFetch;
+  /** How long the events of a reply may be silent, in milliseconds, when that is watched. */
+  readonly idleMs?: number;
 };
 
 /** Makes the adapter of one API. Its file is imported when it is used: a run needs one of them. */

@@ -18,8 +18,16 @@ export type ApiSpec = {
   toParams(request: ProviderRequest): JsonObject;
   /** Brings the schema of an answer to the form that the API takes; undefined when it has to be left out. */
   toSchema?(schema: JsonObject): Promise<JsonObject | undefined>;
-  /** Reads a reply. `provider` is whom the errors name. Throws a ProviderError when it fails or is not complete. */
-  toDeltas(events: ServerEvents, facts: { readonly provider: string }): Events;
+  /** Reads a reply. Throws a ProviderError when it fails or is not complete. */
+  toDeltas(events: ServerEvents, facts: ReplyContext): Events;
+};
+
+/** What is known of a reply before it comes. */
+export type ReplyContext = {
+  /** Whom the errors name. */
+  readonly provider: string;
+  /** How long a reply may be silent, in milliseconds, before it counts as broken: nothing may be waited for longer. */
+  readonly idleMs?: number | undefined;
 };
 
 type Events = AsyncGenerator<ProviderEvent, void, undefined>;
@@ -31,8 +39,10 @@ export function createAdapter(spec: ApiSpec): CreateAdapter {
       const { provider } = request.model;
       const start = async () => {
         signal.throwIfAborted();
+        const { idleMs } = deps;
         return spec.toDeltas(readServerEvents(await ask(spec, deps, request, signal), provider), {
           provider,
+          idleMs,
         });
       };
       const toError = (thrown: unknown) =>

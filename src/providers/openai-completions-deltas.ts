@@ -1,12 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent, TokenCounts } from "../contract/provider.ts";
+import type { ReplyContext } from "./create-adapter.ts";
 import { toStreamError } from "./http-error.ts";
 import { createContentBlocks } from "./openai-completions-blocks.ts";
 import { type CompletionChunk, readChunk, type Said } from "./openai-completions-chunk.ts";
 import { laterFinishReason, toEnd } from "./openai-completions-finish.ts";
 import { createRetelling } from "./openai-completions-retelling.ts";
 import { createToolCalls } from "./openai-completions-tool-calls.ts";
-import { settleWithin } from "./settle-within.ts";
+import { settleWithin, withinIdle } from "./settle-within.ts";
 import type { ServerEvent, ServerEvents } from "./sse.ts";
 
 /**
@@ -15,11 +16,7 @@ import type { ServerEvent, ServerEvents } from "./sse.ts";
  */
 const defaultGraceMs = 5_000;
 
-export type DeltaOptions = {
-  /** Whom the errors name. */
-  readonly provider: string;
-  readonly graceMs?: number;
-};
+export type DeltaOptions = ReplyContext & { readonly graceMs?: number };
 
 /**
  * Turns a server's events into deltas. Reads on behind the finish reason, since usage (and late errors) follow it, up
@@ -28,7 +25,7 @@ export type DeltaOptions = {
  */
 export async function* toDeltas(
   events: ServerEvents,
-  { provider, graceMs = defaultGraceMs }: DeltaOptions,
+  { provider, idleMs, graceMs = withinIdle(defaultGraceMs, idleMs) }: DeltaOptions,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const reply = createCompletion(provider);
   let isDone = false;

@@ -1,21 +1,18 @@
 import { ProviderError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../contract/json.ts";
 import type { ProviderEvent } from "../contract/provider.ts";
+import type { ReplyContext } from "./create-adapter.ts";
 import { isBareError, oneLine } from "./error-body.ts";
 import { toStreamError } from "./http-error.ts";
 import { toCount, toText } from "./json-values.ts";
 import { createOutputItems, type OutputItems } from "./openai-responses-items.ts";
-import { settleWithin } from "./settle-within.ts";
+import { settleWithin, withinIdle } from "./settle-within.ts";
 import type { ServerEvent, ServerEvents } from "./sse.ts";
 
 /** How long the failed response may take behind the error event that it usually follows. */
 const defaultGraceMs = 500;
 
-export type DeltaOptions = {
-  /** Whom the errors name. */
-  readonly provider: string;
-  readonly graceMs?: number;
-};
+export type DeltaOptions = ReplyContext & { readonly graceMs?: number };
 
 /**
  * Turns the events of a reply into deltas, up to the reply's own end: what the server sends after it is not read.
@@ -23,7 +20,7 @@ export type DeltaOptions = {
  */
 export async function* toDeltas(
   events: ServerEvents,
-  { provider, graceMs = defaultGraceMs }: DeltaOptions,
+  { provider, idleMs, graceMs = withinIdle(defaultGraceMs, idleMs) }: DeltaOptions,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const next = createResponseMachine(provider);
   try {

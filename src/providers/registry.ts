@@ -17,7 +17,7 @@ export type ProviderDeps = {
 export async function createProvider(model: Model, deps: ProviderDeps): Promise<Provider> {
   const createAdapter = await adapters[model.api]();
   const fetch = withStatusCheck(deps.fetch, model.provider);
-  const adapter = createAdapter({ credentials: deps.credentials, fetch });
+  const adapter = createAdapter({ credentials: deps.credentials, fetch, idleMs: deps.timeouts.idleMs });
   return withRedactedReplies(withTimeLimits(adapter, deps.timeouts), deps.secrets);
 }
 

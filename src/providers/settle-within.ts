@@ -1,5 +1,10 @@
 import { ProviderError } from "../contract/errors.ts";
 
+/** A limit for such a step that the watch over a silent reply, where there is one, does not come before. */
+export function withinIdle(limitMs: number, idleMs: number | undefined): number {
+  return idleMs === undefined ? limitMs : Math.min(limitMs, idleMs / 2);
+}
+
 /**
  * The result of a step that a reply can do without; undefined when it takes too long or the stream breaks. `abandon` is
  * called when it takes too long: what is still waited for has to be broken off.

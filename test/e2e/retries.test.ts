@@ -22,6 +22,14 @@ function retries({ lines }: RunResult): Line[] {
   return lines.filter(({ type }) => String(type).startsWith("auto_retry"));
 }
 
+test("a reply that said why it stopped is whole, though its stream stays open and silent", async () => {
+  const whole = 'data: {"choices":[{"index":0,"delta":{"content":"all"},"finish_reason":"stop"}]}\n\n';
+  const { run, server, workspace } = await createBench([{ body: whole, end: "hang" }]);
+  workspace.homeFile("settings.json", { timeouts: { idleMs: 1000 } });
+  expect(await run(["hi"])).toMatchObject({ status: 0, stdout: "all\n", stderr: "" });
+  expect(server.requests).toHaveLength(1);
+});
+
 describe("how long is waited", () => {
   test("twice as long each time, from the settings' delay on, with some chance in it", async () => {
     const { run, workspace } = await createBench([slowDown()]);
