@@ -34,7 +34,8 @@ const unknownEfforts: readonly Effort[] = ["low", "medium", "high"];
  * model does not reason, or nothing is known of how to keep it from reasoning.
  */
 export function toReasoning(model: Model, level: ThinkingLevel): JsonObject | undefined {
-  if (!model.reasoning || model.compat.supportsReasoningEffort === false) return undefined;
+  const { supportsReasoningEffort, thinkingFormat } = model.compat;
+  if (!model.reasoning || supportsReasoningEffort === false || thinkingFormat === "none") return undefined;
   const known = findEfforts(model.id);
   if (level === "off") return known?.[0] === undefined ? undefined : { effort: known[0] };
   const efforts = (known ?? unknownEfforts).filter((effort) => effort !== "none");

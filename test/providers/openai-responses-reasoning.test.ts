@@ -35,6 +35,7 @@ test("thinking is summarized, unless it is off", () => {
 
 test.each([
   ["does not reason", { id: "gpt-4.1" }],
+  ["is never asked to think", { id: "gpt-5", reasoning: true, compat: { thinkingFormat: "none" as const } }],
   ["takes no effort", { id: "gpt-5", reasoning: true, compat: { supportsReasoningEffort: false } }],
 ])("a model that %s is told nothing", (_, fields) => {
   expect(toReasoning(testModel("openai-responses", fields), "high")).toBeUndefined();
