@@ -28,6 +28,8 @@ export type ReplyContext = {
   readonly provider: string;
   /** How long a reply may be silent, in milliseconds, before it counts as broken: nothing may be waited for longer. */
   readonly idleMs?: number | undefined;
+  /** Whether a name is that of a tool that the model was offered. */
+  readonly isTool?: (name: string) => boolean;
 };
 
 type Events = AsyncGenerator<ProviderEvent, void, undefined>;
@@ -36,13 +38,17 @@ type Events = AsyncGenerator<ProviderEvent, void, undefined>;
 export function createAdapter(spec: ApiSpec): CreateAdapter {
   return (deps) => ({
     stream(request, signal) {
-      const { provider } = request.model;
+      const { tools, model } = request;
+      const { provider } = model;
+      // Where none was offered, any name is as good as another.
+      const isTool = (called: string) => tools.length === 0 || tools.some(({ name }) => name === called);
       const start = async () => {
         signal.throwIfAborted();
         const { idleMs } = deps;
         return spec.toDeltas(readServerEvents(await ask(spec, deps, request, signal), provider), {
           provider,
           idleMs,
+          isTool,
         });
       };
       const toError = (thrown: unknown) =>

@@ -25,9 +25,9 @@ export type DeltaOptions = ReplyContext & { readonly graceMs?: number };
  */
 export async function* toDeltas(
   events: ServerEvents,
-  { provider, idleMs, graceMs = withinIdle(defaultGraceMs, idleMs) }: DeltaOptions,
+  { provider, idleMs, isTool, graceMs = withinIdle(defaultGraceMs, idleMs) }: DeltaOptions,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
-  const reply = createCompletion(provider);
+  const reply = createCompletion(provider, isTool);
   let isDone = false;
   try {
     while (!isDone) {
@@ -74,11 +74,11 @@ export type Completion = {
   end(isDone: boolean): Generator<ProviderEvent, void, undefined>;
 };
 
-export function createCompletion(provider: string): Completion {
+export function createCompletion(provider: string, isTool?: (name: string) => boolean): Completion {
   let blockCount = 0;
   const nextIndex = () => blockCount++;
   const blocks = createContentBlocks(nextIndex);
-  const calls = createToolCalls(nextIndex);
+  const calls = createToolCalls(nextIndex, isTool);
   const stated = createStatedOnce();
   const retelling = createRetelling();
   let refusal = "";
@@ -92,6 +92,7 @@ export function createCompletion(provider: string): Completion {
       if (!isKept) events.push(...blocks.keep(said.reasoningDetails));
       isKept = true;
     };
+    if (said.parts.length > 0) events.push(...calls.announce());
     for (const part of said.parts) {
       // Before the text of the same chunk, which closes the thinking that they belong to.
       if (part.kind === "text") keep();

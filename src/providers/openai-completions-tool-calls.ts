@@ -8,6 +8,8 @@ export type ToolCalls = {
   append(delta: ToolCallDelta): ProviderEvent[];
   /** Takes a whole call of a message behind the deltas: adds what they left out of it. */
   complete(call: ToolCallDelta): ProviderEvent[];
+  /** Tells the calls whose names may be going on in the next piece: something else comes. */
+  announce(): ProviderEvent[];
   count(): number;
   /** Whether a call never got its name, so that nobody can run it. */
   hasNameless(): boolean;
@@ -23,12 +25,18 @@ type Call = {
   name: string;
   arguments: string;
   signature: string | undefined;
-  /** Set when the call was announced, which needs its name. */
+  /** Set when the call was announced, which needs its whole name. */
   index: number | undefined;
 };
 
-/** @param nextIndex Numbers the blocks of the reply, texts among them. */
-export function createToolCalls(nextIndex: () => number): ToolCalls {
+/**
+ * @param nextIndex Numbers the blocks of the reply, texts among them.
+ * @param isTool Whether a name is one of a tool: any other may be the first piece of one.
+ */
+export function createToolCalls(
+  nextIndex: () => number,
+  isTool: (name: string) => boolean = () => true,
+): ToolCalls {
   const calls: Call[] = [];
   const byKey = new Map<string, Call>();
 
@@ -38,7 +46,8 @@ export function createToolCalls(nextIndex: () => number): ToolCalls {
       ({ id, ...call }) => id !== "" && id === delta.id && (delta.index === undefined || key === call.key),
     );
     const known = named ?? byKey.get(key) ?? (isContinuation(delta) ? calls.at(-1) : undefined);
-    if (known !== undefined && !startsAnother(known, delta)) return known;
+    if (known !== undefined && (goesOnWithName(known, delta, isTool) || !startsAnother(known, delta)))
+      return known;
     const call = { key, id: delta.id, name: "", arguments: "", signature: undefined, index: undefined };
     calls.push(call);
     byKey.set(key, call);
@@ -46,17 +55,23 @@ export function createToolCalls(nextIndex: () => number): ToolCalls {
   }
 
   function append(delta: ToolCallDelta): ProviderEvent[] {
+    const before = calls.length;
     const call = callFor(delta);
-    return repeats(call, delta) ? [] : add(call, delta);
+    const earlier = calls.length > before ? calls.slice(0, before).flatMap(announce) : [];
+    return repeats(call, delta) ? earlier : [...earlier, ...add(call, delta)];
   }
 
   function add(call: Call, delta: ToolCallDelta): ProviderEvent[] {
     call.id ||= delta.id;
-    call.name ||= delta.name;
+    call.name = joinName(call, delta);
     call.signature ??= delta.signature;
     call.arguments += delta.arguments;
-    if (call.name === "") return [];
     if (call.index !== undefined) return toDelta(call.index, delta.arguments);
+    return isTool(call.name) || call.arguments !== "" ? announce(call) : [];
+  }
+
+  function announce(call: Call): ProviderEvent[] {
+    if (call.index !== undefined || call.name === "") return [];
     call.index = nextIndex();
     const { index, id, name } = call;
     return [{ type: "toolcall_start", index, id, name }, ...toDelta(index, call.arguments)];
@@ -70,10 +85,11 @@ export function createToolCalls(nextIndex: () => number): ToolCalls {
       const goesOn = whole.arguments.startsWith(call.arguments);
       return add(call, { ...whole, arguments: goesOn ? whole.arguments.slice(call.arguments.length) : "" });
     },
+    announce: () => calls.flatMap(announce),
     count: () => calls.length,
     hasNameless: () => calls.some(({ name }) => name === ""),
     areWhole: () => calls.every((call) => call.arguments.trim() === "" || isWhole(call.arguments)),
-    end: () => calls.flatMap(toEnd),
+    end: () => calls.flatMap((call) => [...announce(call), ...toEnd(call)]),
   };
 }
 
@@ -84,6 +100,18 @@ function toDelta(index: number, delta: string): ProviderEvent[] {
 function toEnd({ index, signature }: Call): ProviderEvent[] {
   if (index === undefined) return [];
   return [{ type: "toolcall_end", index, ...(signature !== undefined && { signature }) }];
+}
+
+/** A name comes in pieces until it is a tool's; the name of another tool begins another call. */
+function goesOnWithName(call: Call, { id, name }: ToolCallDelta, isTool: (name: string) => boolean): boolean {
+  if (call.index !== undefined || call.name === "" || name === "") return false;
+  return (id === "" || id === call.id) && (name.startsWith(call.name) || !isTool(name));
+}
+
+/** Pieces of a name are joined; a piece that begins with all of it tells it again. What was announced stays. */
+function joinName({ name, index }: Call, piece: ToolCallDelta): string {
+  if (index !== undefined || piece.name === "") return name;
+  return piece.name.startsWith(name) ? piece.name : name + piece.name;
 }
 
 /** A piece that names nothing goes on with what came last. */

@@ -27,6 +27,32 @@ it("takes calls whose name and arguments stand beside their id", async () => {
   expect(await callsOfChunks(chunks)).toEqual(both);
 });
 
+describe("a name that comes in pieces", () => {
+  const isTool = (name: string) => ["ls", "bash"].includes(name);
+  const piece = (name: string, args = "", id?: string) => ({ index: 0, ...(id && { id }), name, args });
+
+  it.each<[string, Piece[][], string[]]>([
+    ["is joined", [[piece("b", "", "1")], [piece("as")], [piece("h")], [piece("", a)]], [`1 bash ${a}`]],
+    ["is joined under its id", [[piece("l", "", "1")], [piece("s", "", "1")], [piece("", a)]], [`1 ls ${a}`]],
+    ["is joined without ids", [[piece("l")], [piece("s", a)]], [` ls ${a}`]],
+    ["may be told again from its beginning", [[piece("l", "", "1")], [piece("ls", a)]], [`1 ls ${a}`]],
+    ["is over when it is a tool's", [[piece("ls")], [piece("bash", b)]], [" ls ", ` bash ${b}`]],
+    ["is over with the arguments", [[piece("l", a)], [piece("s", b)]], [` l ${a}`, ` s ${b}`]],
+    ["is over with the next call", [[piece("l", "", "1")], [piece("ls", b, "2")]], ["1 l ", `2 ls ${b}`]],
+  ])("%s", async (_, chunks, expected) => {
+    expect(await callsOfChunks(chunks.map(toChunk), isTool)).toEqual(expected);
+  });
+
+  it("is told before a text that follows", () => {
+    const reply = createCompletion("test", isTool);
+    const chunks = [toChunk([piece("l", "", "1")]), { choices: [{ delta: { content: "so" } }] }];
+    const starts = chunks
+      .flatMap((chunk) => [...reply.push(chunk)])
+      .filter(({ type }) => /_start$/.test(type));
+    expect(starts.map(({ type }) => type)).toEqual(["toolcall_start", "text_start"]);
+  });
+});
+
 it.each([
   ["eos_token", "stop"],
   ["tool_call", "stop"],
@@ -46,9 +72,9 @@ function callsOf(chunks: readonly (readonly Piece[])[]) {
   return callsOfChunks(chunks.map(toChunk));
 }
 
-async function callsOfChunks(chunks: readonly JsonObject[]) {
+async function callsOfChunks(chunks: readonly JsonObject[], isTool?: (name: string) => boolean) {
   async function* events(): AsyncGenerator<ProviderEvent> {
-    const reply = createCompletion("test");
+    const reply = createCompletion("test", isTool);
     for (const chunk of chunks) yield* reply.push(chunk);
     yield* reply.push({ choices: [{ delta: {}, finish_reason: "stop" }] });
     yield* reply.end(true);
