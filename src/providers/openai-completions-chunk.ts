@@ -148,8 +148,19 @@ function readCalls(delta: JsonObject): ToolCallDelta[] {
 
 function readError(chunk: JsonObject, choice: JsonObject, groq: JsonObject): JsonObject | undefined {
   if (chunk.object === "error" || chunk.type === "error" || isBareError(chunk)) return chunk;
-  return [chunk, choice, groq].find(({ error }) => error != null && error !== false && error !== "");
+  const holder = [chunk, choice, groq].find(({ error }) => error != null && error !== false && error !== "");
+  return holder === undefined ? undefined : withoutReply(holder);
 }
+
+/** What a chunk or a choice says beside what every one of them holds: the rest is no reason for an error. */
+function withoutReply(holder: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(holder).filter(([key]) => !replyFields.has(key)));
+}
+
+const replyFields: ReadonlySet<string> = new Set([
+  ...["id", "object", "created", "model", "system_fingerprint", "usage", "choices"],
+  ...["index", "delta", "logprobs", "finish_reason"],
+]);
 
 /**
  * Reads a usage object of any OpenAI-compatible server. Undefined when it counts nothing. The prompt's tokens include

@@ -143,6 +143,21 @@ it("waits for nothing before the finish reason came, and abandons what never end
   expect(abandon).toHaveBeenCalledTimes(1);
 });
 
+it.each([
+  [{ error: {} }, "the provider gave no reason"],
+  [{ error: true, message: "no more" }, "no more"],
+  [{ error: { message: "no more" } }, "no more"],
+])("does not take the words of the reply for the reason of an error: %j", async (said, reason) => {
+  const chunk = {
+    id: "c1",
+    object: "chat.completion.chunk",
+    choices: [{ delta: { content: "ok" } }],
+    ...said,
+  };
+  const { error } = await askFake({ chunks: bytes(`data: ${JSON.stringify(chunk)}\n\n`) });
+  expect(error?.message).toBe(`test reported an error: ${reason}`);
+});
+
 function replyWith(reply: FakeReply, onReturn?: () => void): ProviderFetch {
   return async (url, init) =>
     toResponse({
