@@ -2,7 +2,8 @@ import type { Api } from "../contract/messages.ts";
 import type { Model, Provider, Timeouts } from "../contract/provider.ts";
 import type { CreateAdapter, Credentials, ProviderFetch } from "./adapter.ts";
 import { withRedactedReplies } from "./redacted-replies.ts";
-import { withStatusCheck } from "./status-check.ts";
+import { withinIdle } from "./settle-within.ts";
+import { defaultMaxMs, withStatusCheck } from "./status-check.ts";
 import { withTimeLimits } from "./time-limits.ts";
 
 export type ProviderDeps = {
@@ -16,8 +17,11 @@ export type ProviderDeps = {
 /** Makes the provider that answers for a model. Loads the adapter of the model's API. */
 export async function createProvider(model: Model, deps: ProviderDeps): Promise<Provider> {
   const createAdapter = await adapters[model.api]();
-  const fetch = withStatusCheck(deps.fetch, model.provider);
-  const adapter = createAdapter({ credentials: deps.credentials, fetch, idleMs: deps.timeouts.idleMs });
+  const { firstEventMs, idleMs } = deps.timeouts;
+  // The status of a failed reply must not be lost because its body never ends.
+  const bodyMs = withinIdle(defaultMaxMs, firstEventMs);
+  const fetch = withStatusCheck(deps.fetch, model.provider, bodyMs);
+  const adapter = createAdapter({ credentials: deps.credentials, fetch, idleMs });
   return withRedactedReplies(withTimeLimits(adapter, deps.timeouts), deps.secrets);
 }
 

@@ -30,6 +30,15 @@ test("a reply that said why it stopped is whole, though its stream stays open an
   expect(server.requests).toHaveLength(1);
 });
 
+test("a refusal is told for what it is, though its body never ends", async () => {
+  const refused: ScriptedReply = { status: 401, type: "text/plain", body: "who are you?", end: "hang" };
+  const { run, server, workspace } = await createBench([refused]);
+  workspace.homeFile("settings.json", { timeouts: { firstEventMs: 1500 } });
+  const { status, stderr } = await run(["hi"]);
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining("401") });
+  expect(server.requests).toHaveLength(1);
+});
+
 describe("how long is waited", () => {
   test("twice as long each time, from the settings' delay on, with some chance in it", async () => {
     const { run, workspace } = await createBench([slowDown()]);
