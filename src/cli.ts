@@ -6,7 +6,7 @@ import type { Host } from "./host.ts";
 import { main } from "./main.ts";
 import { channelVariable } from "./runs/channel.ts";
 import type { Stdin } from "./start/input.ts";
-import { killAllGroups } from "./tools/kill-all.ts";
+import { killAllGroups } from "./tools/shell/kill-all.ts";
 
 const signals: readonly SignalName[] = ["SIGHUP", "SIGINT", "SIGTERM"];
 /** How long something forgotten may keep the process alive once all is done and written, in milliseconds. */

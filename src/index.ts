@@ -61,4 +61,4 @@ export {
   type SpawnedRpcClient,
   type SpawnRpcOptions,
   spawnRpcClient,
-} from "./runs/rpc-client.ts";
+} from "./runs/rpc/client.ts";

@@ -58,22 +58,22 @@ const floors: Readonly<Record<string, readonly string[]>> = {
 /** Who alone may import a library, and whether only when it is used. */
 const owners: readonly { readonly library: RegExp; readonly files: RegExp; readonly lazy?: true }[] = [
   { library: /^zod$/, files: /^contract\/(?:message-schemas|schema)\.ts$|^commands\/schema\.ts$/ },
-  { library: /^@anthropic-ai\/sdk(\/|$)/, files: /^providers\/anthropic-messages\.ts$/, lazy: true },
-  { library: /^eventsource-parser$/, files: /^providers\/sse\.ts$/ },
-  { library: /^@vscode\/ripgrep$/, files: /^tools\/ripgrep\.ts$/, lazy: true },
-  { library: /^sharp$/, files: /^tools\/resize-image\.ts$/, lazy: true },
-  { library: /^image-size$/, files: /^tools\/read-image\.ts$/, lazy: true },
-  { library: /^diff$/, files: /^tools\/edit-diff\.ts$/, lazy: true },
-  { library: /^ignore$/, files: /^tools\/ignore-rules\.ts$/ },
-  { library: /^picomatch$/, files: /^tools\/glob\.ts$/ },
-  { library: /^@agentclientprotocol\/sdk$/, files: /^runs\/acp/ },
+  { library: /^@anthropic-ai\/sdk(\/|$)/, files: /^providers\/anthropic-messages\/adapter\.ts$/, lazy: true },
+  { library: /^eventsource-parser$/, files: /^providers\/http\/sse\.ts$/ },
+  { library: /^@vscode\/ripgrep$/, files: /^tools\/search\/ripgrep\.ts$/, lazy: true },
+  { library: /^sharp$/, files: /^tools\/files\/resize-image\.ts$/, lazy: true },
+  { library: /^image-size$/, files: /^tools\/files\/read-image\.ts$/, lazy: true },
+  { library: /^diff$/, files: /^tools\/files\/edit-diff\.ts$/, lazy: true },
+  { library: /^ignore$/, files: /^tools\/search\/ignore-rules\.ts$/ },
+  { library: /^picomatch$/, files: /^tools\/search\/glob\.ts$/ },
+  { library: /^@agentclientprotocol\/sdk$/, files: /^runs\/acp\// },
   { library: /^ajv(\/|$)/, files: /^start\/output-schema-/ },
-  { library: /^markdown-it$/, files: /^commands\/export-html-markdown\.ts$/ },
-  { library: /^highlight\.js\//, files: /^commands\/export-html-highlight\.ts$/ },
+  { library: /^markdown-it$/, files: /^commands\/export-html\/markdown\.ts$/ },
+  { library: /^highlight\.js\//, files: /^commands\/export-html\/highlight\.ts$/ },
 ];
 
 /** What speaks an API; a run needs one of them, so that they are imported when they are used and not before. */
-const heavy = /^providers\/(openai-completions|openai-responses|openai-codex|anthropic-messages)\.ts$/;
+const heavy = /^providers\/[a-z-]+\/(?:adapter|codex)\.ts$/;
 
 test("every folder has its floor", () => {
   expect([...new Set(files.map(folderOf))].filter((name) => !name.endsWith(".ts")).sort()).toEqual(

@@ -5,8 +5,8 @@ import { providerSchema } from "../src/config/models-schema.ts";
 import { defaultSettings } from "../src/config/settings.ts";
 import { settingsSchema } from "../src/config/settings-schema.ts";
 import type { JsonObject } from "../src/contract/json.ts";
-import { resolveCompat } from "../src/providers/compat.ts";
-import { endpoints } from "../src/providers/endpoints.ts";
+import { resolveCompat } from "../src/providers/models/compat.ts";
+import { endpoints } from "../src/providers/models/endpoints.ts";
 
 function page(name: string): string {
   return readFileSync(new URL(`../docs/${name}`, import.meta.url), "utf8");

@@ -1,7 +1,7 @@
 import type { SessionEntry } from "../contract/entries.ts";
 import { StartupError } from "../contract/errors.ts";
 import type { AgentMessage } from "../contract/messages.ts";
-import { serializeLine } from "../session/session-line.ts";
+import { serializeLine } from "../session/store/session-line.ts";
 import { version } from "../version.ts";
 import {
   contentOf,

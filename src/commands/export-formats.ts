@@ -1,6 +1,6 @@
 import type { SessionEntry } from "../contract/entries.ts";
 import type { SessionHeader } from "../contract/events.ts";
-import type { SessionSettings } from "../session/branch.ts";
+import type { SessionSettings } from "../session/store/branch.ts";
 
 /** What a format makes text of. */
 export type ExportSource = {

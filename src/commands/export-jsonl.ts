@@ -1,4 +1,4 @@
-import { serializeLine } from "../session/session-line.ts";
+import { serializeLine } from "../session/store/session-line.ts";
 import type { ExportSource } from "./export-formats.ts";
 
 /** Writes a session file again, with the branch only. */

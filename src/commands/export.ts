@@ -1,11 +1,11 @@
 import { errorMessage } from "../contract/errors.ts";
-import { findSavedSession } from "../session/session-index.ts";
+import { findSavedSession } from "../session/store/session-index.ts";
 import {
   branchEntries,
   currentSettings,
   type SessionReading,
   streamSessionFile,
-} from "../session/session-read.ts";
+} from "../session/store/session-read.ts";
 import { type ExportFile, openExportFile, type TextOutput } from "./export-file.ts";
 import type { ExportFormat, ExportFormatName, ExportSource } from "./export-formats.ts";
 
@@ -97,6 +97,6 @@ async function writeExport(
 const loaders: Readonly<Record<ExportFormatName, () => Promise<ExportFormat>>> = {
   jsonl: async () => (await import("./export-jsonl.ts")).toJsonLines,
   md: async () => (await import("./export-markdown.ts")).toMarkdown,
-  html: async () => (await import("./export-html.ts")).toHtml,
+  html: async () => (await import("./export-html/export-html.ts")).toHtml,
   atif: async () => (await import("./export-atif.ts")).toAtif,
 };

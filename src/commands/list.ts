@@ -1,6 +1,6 @@
 import { listRuns, pruneRuns } from "../runs/registry.ts";
 import { type RunInfo, toRunInfo, toSavedInfo } from "../runs/run-info.ts";
-import { listSessions } from "../session/session-index.ts";
+import { listSessions } from "../session/store/session-index.ts";
 import { toTable } from "./table.ts";
 
 export type ListOptions = {

@@ -5,16 +5,16 @@ import { homePaths } from "../config/paths.ts";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import type { Model } from "../contract/provider.ts";
 import type { ProviderFetch } from "../providers/adapter.ts";
-import { addressSecrets, cleanUrl } from "../providers/address.ts";
-import { openCatalog } from "../providers/catalog.ts";
-import { hasCredentials } from "../providers/credentials.ts";
-import { isBuiltIn } from "../providers/endpoints.ts";
-import { type KnownProvider, knownProviders } from "../providers/known-providers.ts";
-import { fromModelsDev } from "../providers/models-dev.ts";
-import { proxySecrets } from "../providers/proxy.ts";
+import { addressSecrets, cleanUrl } from "../providers/http/address.ts";
+import { proxySecrets } from "../providers/http/proxy.ts";
+import { withStatusCheck } from "../providers/http/status-check.ts";
+import { openCatalog } from "../providers/models/catalog.ts";
+import { hasCredentials } from "../providers/models/credentials.ts";
+import { isBuiltIn } from "../providers/models/endpoints.ts";
+import { type KnownProvider, knownProviders } from "../providers/models/known-providers.ts";
+import { fromModelsDev } from "../providers/models/models-dev.ts";
 import { createErrorRedactor } from "../providers/redact.ts";
-import { withStatusCheck } from "../providers/status-check.ts";
-import { createPrivateFile, makePrivateFolder } from "../session/private-files.ts";
+import { createPrivateFile, makePrivateFolder } from "../session/store/private-files.ts";
 
 type Write = (text: string) => void;
 

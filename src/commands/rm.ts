@@ -2,10 +2,10 @@ import { readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import { removeEndedRun } from "../runs/registry.ts";
-import { acquireLock, type Lock, LockedError } from "../session/lock.ts";
-import { findSavedSession } from "../session/session-index.ts";
-import { tornPath } from "../session/session-repair.ts";
-import { lockPath } from "../session/store-open.ts";
+import { acquireLock, type Lock, LockedError } from "../session/store/lock.ts";
+import { lockPath } from "../session/store/open.ts";
+import { findSavedSession } from "../session/store/session-index.ts";
+import { tornPath } from "../session/store/session-repair.ts";
 
 export type RemoveSessionOptions = {
   /** Where sessions are kept. */

@@ -1,7 +1,7 @@
 import type { SessionEntry } from "../contract/entries.ts";
-import { findSavedSession } from "../session/session-index.ts";
-import { serializeLine } from "../session/session-line.ts";
-import { branchEntries, currentSettings, streamSessionFile } from "../session/session-read.ts";
+import { findSavedSession } from "../session/store/session-index.ts";
+import { serializeLine } from "../session/store/session-line.ts";
+import { branchEntries, currentSettings, streamSessionFile } from "../session/store/session-read.ts";
 import type { TextOutput } from "./export-file.ts";
 import { printable, toTranscript } from "./show-transcript.ts";
 

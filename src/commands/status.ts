@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import type { RunEntry } from "../runs/registry.ts";
 import { askState, type RunInfo, toRunInfo, toSavedInfo } from "../runs/run-info.ts";
 import { findRun } from "../runs/targets.ts";
-import { findSavedSession } from "../session/session-index.ts";
+import { findSavedSession } from "../session/store/session-index.ts";
 import { printable } from "./table.ts";
 
 export type StatusOptions = {

@@ -30,7 +30,7 @@ export async function runCommand(
     case "models": {
       const home = homeFolder(host.env);
       const commands = await import("../commands/models.ts");
-      const { createFetch } = await import("../providers/fetch.ts");
+      const { createFetch } = await import("../providers/http/fetch.ts");
       if (invocation.action === "refresh")
         return commands.refreshModels(
           { home, env: host.env, fetch: createFetch({ env: host.env }), signal: host.signal },

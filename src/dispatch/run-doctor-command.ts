@@ -8,8 +8,8 @@ import type { Settings } from "../contract/config.ts";
 import { defaultFlags } from "../flags/options.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
-import { cleanUrl } from "../providers/address.ts";
-import { isBuiltIn } from "../providers/endpoints.ts";
+import { cleanUrl } from "../providers/http/address.ts";
+import { isBuiltIn } from "../providers/models/endpoints.ts";
 import { sessionFolder } from "./session-folder.ts";
 
 /** Looks at all that a run in this directory would use, makes no request and leaves nothing behind; gives the exit status. */
@@ -85,8 +85,8 @@ function tools(shellPath: () => string | undefined, { env }: Host): Check[] {
       isNeeded: false,
       async look() {
         const [{ findProgram }, { defaultShell }] = await Promise.all([
-          import("../tools/find-program.ts"),
-          import("../tools/shell.ts"),
+          import("../tools/shell/find-program.ts"),
+          import("../tools/shell/shell.ts"),
         ]);
         const shell = shellPath() ?? defaultShell();
         const program = findProgram(shell, env);
@@ -98,7 +98,7 @@ function tools(shellPath: () => string | undefined, { env }: Host): Check[] {
       name: "search",
       isNeeded: false,
       async look() {
-        const program = await (await import("../tools/ripgrep.ts")).findRipgrep();
+        const program = await (await import("../tools/search/ripgrep.ts")).findRipgrep();
         if (program !== undefined && existsSync(program)) return program;
         throw new Error("there is no ripgrep for this platform: grep and find are slower");
       },
@@ -107,7 +107,7 @@ function tools(shellPath: () => string | undefined, { env }: Host): Check[] {
       name: "python",
       isNeeded: false,
       async look() {
-        const python = (await import("../tools/find-python.ts")).findPython(env);
+        const python = (await import("../tools/python/find-python.ts")).findPython(env);
         if (python.found) return python.path;
         throw new Error(`${python.problem}: the tool ipython needs it`);
       },
@@ -116,7 +116,7 @@ function tools(shellPath: () => string | undefined, { env }: Host): Check[] {
       name: "images",
       isNeeded: false,
       async look() {
-        const version = await (await import("../tools/resize-image.ts")).imagingVersion();
+        const version = await (await import("../tools/files/resize-image.ts")).imagingVersion();
         if (version !== undefined) return `sharp ${version}`;
         throw new Error("there is no sharp for this platform: large images are not made smaller");
       },

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../contract/json.ts";
 import type { ProviderEvent, ProviderRequest } from "../contract/provider.ts";
 import type { AdapterDeps, CreateAdapter, Credentials } from "./adapter.ts";
-import { toProviderError } from "./http-error.ts";
+import { toProviderError } from "./errors/http-error.ts";
+import { post } from "./http/post.ts";
+import { toRequestBody } from "./http/request-body.ts";
+import { readServerEvents, type ServerEvents } from "./http/sse.ts";
 import { passOn } from "./pass-on.ts";
-import { post } from "./post.ts";
-import { toRequestBody } from "./request-body.ts";
-import { readServerEvents, type ServerEvents } from "./sse.ts";
 
 /** How an API is spoken. */
 export type ApiSpec = {

@@ -1,9 +1,9 @@
 import type { Api } from "../contract/messages.ts";
 import type { Model, Provider, Timeouts } from "../contract/provider.ts";
 import type { CreateAdapter, Credentials, ProviderFetch } from "./adapter.ts";
+import { defaultMaxMs, withStatusCheck } from "./http/status-check.ts";
 import { withRedactedReplies } from "./redacted-replies.ts";
 import { withinIdle } from "./settle-within.ts";
-import { defaultMaxMs, withStatusCheck } from "./status-check.ts";
 import { withTimeLimits } from "./time-limits.ts";
 
 export type ProviderDeps = {
@@ -26,8 +26,8 @@ export async function createProvider(model: Model, deps: ProviderDeps): Promise<
 }
 
 const adapters: Readonly<Record<Api, () => Promise<CreateAdapter>>> = {
-  "openai-completions": async () => (await import("./openai-completions.ts")).createOpenAICompletions,
-  "openai-responses": async () => (await import("./openai-responses.ts")).createOpenAIResponses,
-  "openai-codex-responses": async () => (await import("./openai-codex.ts")).createOpenAICodex,
-  "anthropic-messages": async () => (await import("./anthropic-messages.ts")).createAnthropicMessages,
+  "openai-completions": async () => (await import("./openai-completions/adapter.ts")).createOpenAICompletions,
+  "openai-responses": async () => (await import("./openai-responses/adapter.ts")).createOpenAIResponses,
+  "openai-codex-responses": async () => (await import("./openai-responses/codex.ts")).createOpenAICodex,
+  "anthropic-messages": async () => (await import("./anthropic-messages/adapter.ts")).createAnthropicMessages,
 };

@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { StartupError } from "../contract/errors.ts";
 import type { Flags } from "../flags/options.ts";
 import type { Host } from "../host.ts";
-import { isOwnOutput } from "../tools/own-output.ts";
+import { isOwnOutput } from "../tools/files/own-output.ts";
 import { checkOutputFile, locate } from "./output-file.ts";
 
 type Streams = Pick<Host, "cwd" | "stdout" | "stderr">;

@@ -5,10 +5,10 @@ import type { RunOutcome } from "../contract/outcome.ts";
 import { redactValue } from "../contract/redact.ts";
 import { exitRule } from "../exit-status.ts";
 import type { AgentSession } from "../session/agent-session.ts";
-import { collectFiles } from "../session/compaction-files.ts";
-import { toAgentMessages } from "../session/context.ts";
+import type { WorkTree } from "../session/autonomous/work-tree.ts";
+import { collectFiles } from "../session/compaction/files.ts";
+import { toAgentMessages } from "../session/context/context.ts";
 import type { UsageLedger } from "../session/usage.ts";
-import type { WorkTree } from "../session/work-tree.ts";
 import type { AutonomousReport } from "../start/autonomous-setup.ts";
 import { writeOutputFile } from "./output-file.ts";
 
@@ -47,7 +47,7 @@ export function createSummaryFile({
   let run: SummarySources["run"];
   return {
     async follow({ session, autonomous }) {
-      const { readWorkTree } = await import("../session/work-tree.ts");
+      const { readWorkTree } = await import("../session/autonomous/work-tree.ts");
       run = { session, autonomous, before: await readWorkTree(autonomous.workTree) };
     },
     async write(outcome, redact) {
@@ -125,7 +125,7 @@ async function filesChanged({
   autonomous,
   before,
 }: NonNullable<SummarySources["run"]>): Promise<string[]> {
-  const { changedFiles, readWorkTree } = await import("../session/work-tree.ts");
+  const { changedFiles, readWorkTree } = await import("../session/autonomous/work-tree.ts");
   const after = before === undefined ? undefined : await readWorkTree(autonomous.workTree);
   if (before !== undefined && after !== undefined) return changedFiles(before, after, autonomous.workTree);
   return [...collectFiles(session.store.branch().flatMap(toAgentMessages)).modifiedFiles].sort();

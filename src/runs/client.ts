@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StartupError } from "../contract/errors.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { monotonicMs } from "../contract/monotonic.ts";
-import { errorCode } from "../session/private-files.ts";
+import { errorCode } from "../session/store/private-files.ts";
 import { toLines } from "./follow-log.ts";
 import type { RpcCommand } from "./protocol.ts";
 import { isProcessAlive, type RunEntry } from "./registry.ts";

@@ -4,8 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { isJsonObject } from "../contract/json.ts";
 import type { Sink } from "../contract/sink.ts";
 import { maxCommandBytes, type RpcResponse } from "./protocol.ts";
-import type { RpcHandler } from "./rpc.ts";
-import { type CommandLine, readCommandLines } from "./rpc-lines.ts";
+import { type CommandLine, readCommandLines } from "./rpc/lines.ts";
+import type { RpcHandler } from "./rpc/rpc.ts";
 
 export type ControlServerOptions = {
   /** The path of the Unix socket, in a folder that is the user's alone. */

@@ -3,7 +3,7 @@ import { errorMessage } from "../contract/errors.ts";
 import type { ImageContent, UserMessage } from "../contract/messages.ts";
 import type { RunFailure, RunOutcome } from "../contract/outcome.ts";
 import type { AgentSession } from "../session/agent-session.ts";
-import type { LeftBranch } from "../session/branch-summary.ts";
+import type { LeftBranch } from "../session/compaction/branch-summary.ts";
 import type { SessionCommand } from "../session/slash-commands.ts";
 import type { RpcCommandInfo } from "./protocol.ts";
 

@@ -1,5 +1,5 @@
 import { closeSync, writeSync } from "node:fs";
-import { createPrivateFile } from "../session/private-files.ts";
+import { createPrivateFile } from "../session/store/private-files.ts";
 
 export type EventLogOptions = {
   /** Must not exist yet. */

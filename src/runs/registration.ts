@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { errorCode, makePrivateFolder } from "../session/private-files.ts";
-import { identifyProcess } from "../session/process-identity.ts";
+import { errorCode, makePrivateFolder } from "../session/store/private-files.ts";
+import { identifyProcess } from "../session/store/process-identity.ts";
 import {
   isSame,
   type RunRecord,

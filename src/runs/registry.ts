@@ -2,8 +2,8 @@ import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { errorMessage, StartupError } from "../contract/errors.ts";
-import { errorCode } from "../session/private-files.ts";
-import { mayBeAlive } from "../session/process-identity.ts";
+import { errorCode } from "../session/store/private-files.ts";
+import { mayBeAlive } from "../session/store/process-identity.ts";
 import { psStart } from "./process-start.ts";
 import { isRunId, type RunRecord, type RunResult, readRecord, readResult } from "./run-folder.ts";
 

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, mkdtempSync, readSync, renameSync, rmdirSync, rmS
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { createPrivateFile, makePrivateFolder } from "../session/private-files.ts";
+import { createPrivateFile, makePrivateFolder } from "../session/store/private-files.ts";
 import { channelVariable } from "./channel.ts";
 import { runPaths } from "./run-folder.ts";
 

@@ -1,8 +1,8 @@
 import { closeSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { createPrivateFile, errorCode } from "../session/private-files.ts";
-import { type ProcessIdentity, toProcessIdentity } from "../session/process-identity.ts";
+import { createPrivateFile, errorCode } from "../session/store/private-files.ts";
+import { type ProcessIdentity, toProcessIdentity } from "../session/store/process-identity.ts";
 
 /** What a run says of itself in `run.json`. */
 export type RunRecord = {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../contract/json.ts";
-import type { SessionSummary } from "../session/session-summary.ts";
+import type { SessionSummary } from "../session/store/session-summary.ts";
 import { connectRun } from "./client.ts";
 import type { RunEntry } from "./registry.ts";
 

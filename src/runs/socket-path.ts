@@ -1,7 +1,7 @@
 import { lstatSync, mkdtempSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { makePrivateFolder } from "../session/private-files.ts";
+import { makePrivateFolder } from "../session/store/private-files.ts";
 import { runPaths } from "./run-folder.ts";
 
 /** The shortest limit of the systems that there are (104 bytes, with a final zero), less some. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartupError } from "../contract/errors.ts";
 import { monotonicMs } from "../contract/monotonic.ts";
-import { findSavedSession } from "../session/session-index.ts";
+import { findSavedSession } from "../session/store/session-index.ts";
 import { listRuns, type RunEntry, readRun } from "./registry.ts";
 import { isRunId } from "./run-folder.ts";
 

@@ -9,7 +9,7 @@ import type { Console } from "../main.ts";
 import type { ControlServer } from "../runs/control-server.ts";
 import type { RpcResponse } from "../runs/protocol.ts";
 import type { Registration } from "../runs/registration.ts";
-import type { RpcHandler } from "../runs/rpc.ts";
+import type { RpcHandler } from "../runs/rpc/rpc.ts";
 import type { RunRecord, RunResult } from "../runs/run-folder.ts";
 import { createDeltaSink } from "../sinks/deltas.ts";
 import type { Run } from "../start/start-run.ts";

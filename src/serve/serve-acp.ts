@@ -6,11 +6,11 @@ import type { Sink } from "../contract/sink.ts";
 import type { Invocation } from "../flags/flags.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
-import { serveAcp as serve } from "../runs/acp.ts";
-import type { AcpOutlet, AcpSession, AcpTarget } from "../runs/acp-sessions.ts";
-import { contextMessages, toAgentMessages } from "../session/context.ts";
-import { listSessions } from "../session/session-index.ts";
-import { branchEntries, readSessionFile } from "../session/session-read.ts";
+import { serveAcp as serve } from "../runs/acp/acp.ts";
+import type { AcpOutlet, AcpSession, AcpTarget } from "../runs/acp/sessions.ts";
+import { contextMessages, toAgentMessages } from "../session/context/context.ts";
+import { listSessions } from "../session/store/session-index.ts";
+import { branchEntries, readSessionFile } from "../session/store/session-read.ts";
 import { noPrompts, type Run, startRun } from "../start/start-run.ts";
 import { version } from "../version.ts";
 

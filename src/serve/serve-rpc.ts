@@ -4,7 +4,7 @@ import { redactValue } from "../contract/redact.ts";
 import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
 import { maxCommandBytes } from "../runs/protocol.ts";
-import { readCommandLines } from "../runs/rpc-lines.ts";
+import { readCommandLines } from "../runs/rpc/lines.ts";
 import { toJsonText } from "../sinks/json-text.ts";
 import type { Run } from "../start/start-run.ts";
 

@@ -1,4 +1,4 @@
-import type { SessionStore } from "./store.ts";
+import type { SessionStore } from "./store/store.ts";
 
 /** Makes what gives ids that no call of the session has: the provider's own where it is one, else a new one. */
 export function createCallIds(store: SessionStore): (id: string) => string {

@@ -1,6 +1,6 @@
 import type { Model, ThinkingLevel } from "../contract/provider.ts";
-import { shownMessages } from "./context.ts";
-import type { SessionStore } from "./store.ts";
+import { shownMessages } from "./context/context.ts";
+import type { SessionStore } from "./store/store.ts";
 import type { UsageLedger } from "./usage.ts";
 
 export type SessionFacts = {

@@ -3,7 +3,7 @@ import { errorMessage } from "../contract/errors.ts";
 import type { AgentMessage, AssistantMessage } from "../contract/messages.ts";
 import type { RunFailure, RunOutcome } from "../contract/outcome.ts";
 import type { Model } from "../contract/provider.ts";
-import type { SessionStore } from "./store.ts";
+import type { SessionStore } from "./store/store.ts";
 import { createUsageLedger, type UsageLedger } from "./usage.ts";
 
 /** What is kept of a session's work: its entries in the store, what it used, and what its exit status depends on. */

@@ -3,11 +3,11 @@ import type { Emit } from "../contract/events.ts";
 import type { AgentMessage } from "../contract/messages.ts";
 import { thinkingLevels } from "../contract/provider.ts";
 import type { AgentSessionOptions, ModelChoice } from "./agent-session.ts";
-import { type LeftBranch, sumUpBranch } from "./branch-summary.ts";
+import { type LeftBranch, sumUpBranch } from "./compaction/branch-summary.ts";
+import type { SummarizeDeps } from "./compaction/summarize.ts";
 import { describeSession } from "./describe.ts";
 import { type CommandDeps, runSessionCommand, type SessionCommand } from "./slash-commands.ts";
-import type { SessionStore } from "./store.ts";
-import type { SummarizeDeps } from "./summarize.ts";
+import type { SessionStore } from "./store/store.ts";
 
 export type SessionWorkDeps = SummarizeDeps &
   Pick<AgentSessionOptions, "chooseModel" | "exportTo" | "warn"> &

@@ -1,6 +1,6 @@
 import { type ThinkingLevel, thinkingLevels } from "../contract/provider.ts";
 import { nearest } from "../contract/spelling.ts";
-import type { CompactionOutcome } from "./compaction.ts";
+import type { CompactionOutcome } from "./compaction/compaction.ts";
 
 /** A prompt that is a command to the session, not to the model: `/name args`. */
 export type SessionCommand = { readonly name: string; readonly args: string };

@@ -9,14 +9,14 @@ import type { Model } from "../contract/provider.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Flags } from "../flags/options.ts";
 import type { AgentSession } from "../session/agent-session.ts";
-import { withAutonomy } from "../session/autonomous.ts";
-import { createGates, type Gates } from "../session/gates.ts";
-import { createGoal, type Goal, keepGoal, keptGoal } from "../session/goal.ts";
+import { withAutonomy } from "../session/autonomous/autonomous.ts";
+import { createGates, type Gates } from "../session/autonomous/gates.ts";
+import { createGoal, type Goal, keepGoal, keptGoal } from "../session/autonomous/goal.ts";
+import type { WorkTreeSources } from "../session/autonomous/work-tree.ts";
 import { createLimits, type LimitValues, type RunLimits } from "../session/limits.ts";
 import { type OutputSchema, schemaSystemPrompt } from "../session/output-schema.ts";
-import type { SessionStore } from "../session/store.ts";
+import type { SessionStore } from "../session/store/store.ts";
 import type { UsageLedger } from "../session/usage.ts";
-import type { WorkTreeSources } from "../session/work-tree.ts";
 import { createRunGate, createRunGit } from "./run-gate.ts";
 import type { UserShell } from "./run-user-command.ts";
 
@@ -99,7 +99,7 @@ export function createAutonomousSetup(options: AutonomousSetupOptions): Autonomo
       timeoutMs: settings.gateTimeoutMs ?? defaultGateTimeoutMs,
       run: createRunGate(options.shell, cwd),
       async workTree() {
-        const { readWorkTree, workTreeDigest } = await import("../session/work-tree.ts");
+        const { readWorkTree, workTreeDigest } = await import("../session/autonomous/work-tree.ts");
         const tree = await readWorkTree(workTree);
         return tree === undefined ? undefined : workTreeDigest(tree, workTree.own);
       },

@@ -5,9 +5,9 @@ import { exportToFile, toSource } from "../commands/export.ts";
 import { openExportFile } from "../commands/export-file.ts";
 import { type ExportSource, exportEndings, formatOfFile } from "../commands/export-formats.ts";
 import { PersistenceError, StartupError } from "../contract/errors.ts";
-import { streamSessionFile } from "../session/session-read.ts";
-import type { SessionStore } from "../session/store.ts";
-import { isOwnOutput } from "../tools/own-output.ts";
+import { streamSessionFile } from "../session/store/session-read.ts";
+import type { SessionStore } from "../session/store/store.ts";
+import { isOwnOutput } from "../tools/files/own-output.ts";
 
 export type ExportToOptions = {
   /** Its ending names the format; absent: `<session id>.html`. */

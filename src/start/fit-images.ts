@@ -44,15 +44,15 @@ async function fitImage(image: ImageContent, settings: ImageSettings): Promise<U
   if (settings.block)
     return { type: "text", text: `(an image, ${image.mimeType}, is left out: images.block is on)` };
   const [{ imageType }, { fits, loadImage, resizedLimits }] = await Promise.all([
-    import("../tools/file-type.ts"),
-    import("../tools/read-image.ts"),
+    import("../tools/files/file-type.ts"),
+    import("../tools/files/read-image.ts"),
   ]);
   const bytes = Buffer.from(image.data, "base64");
   const mimeType = imageType(bytes) ?? image.mimeType;
   const named = mimeType === image.mimeType ? image : { ...image, mimeType };
   const loaded = settings.autoResize ? await loadImage(bytes, mimeType) : undefined;
   if (loaded === undefined || fits(loaded, resizedLimits)) return named;
-  const { resizeImage } = await import("../tools/resize-image.ts");
+  const { resizeImage } = await import("../tools/files/resize-image.ts");
   const resized = await resizeImage(loaded, resizedLimits);
   if (resized === undefined) return named;
   return { type: "image", data: resized.bytes.toString("base64"), mimeType: resized.mimeType };

@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { StartupError } from "../contract/errors.ts";
 import type { Flags } from "../flags/options.ts";
-import { goBack, type LeftBranch } from "../session/branch-summary.ts";
-import type { SessionStore } from "../session/store.ts";
+import { goBack, type LeftBranch } from "../session/compaction/branch-summary.ts";
+import type { SessionStore } from "../session/store/store.ts";
 
 export type OpenStoreOptions = {
   /** Where sessions are kept. */
@@ -22,12 +22,12 @@ export async function openStore(
   const { fork, resume, repair } = flags;
   const persist = !flags.noSession;
   if (fork !== undefined) {
-    const { forkSession } = await import("../session/store-fork.ts");
+    const { forkSession } = await import("../session/store/fork.ts");
     const source = (await sessionIndex()).findSession(folder, fork);
     return forkSession({ source, folder, pid, persist, warn, ...(flags.cwd === undefined ? {} : { cwd }) });
   }
   if (resume === undefined && !flags.continue) return undefined;
-  const { openSession } = await import("../session/store-open.ts");
+  const { openSession } = await import("../session/store/open.ts");
   const path =
     resume === undefined ? await continued(folder, cwd) : (await sessionIndex()).findSession(folder, resume);
   return openSession({ path, pid, persist, repair, warn });
@@ -35,7 +35,7 @@ export async function openStore(
 
 /** A run that starts a new session needs nothing that reads others. */
 function sessionIndex() {
-  return import("../session/session-index.ts");
+  return import("../session/store/session-index.ts");
 }
 
 async function continued(folder: string, cwd: string): Promise<string> {

@@ -6,13 +6,13 @@ import type { Model, Provider, ThinkingLevel } from "../contract/provider.ts";
 import type { Flags } from "../flags/options.ts";
 import type { Host } from "../host.ts";
 import type { ProviderFetch } from "../providers/adapter.ts";
-import { openCatalog } from "../providers/catalog.ts";
-import { credentialEnvNames, isBuiltIn } from "../providers/endpoints.ts";
-import { createFetch } from "../providers/fetch.ts";
+import { createFetch } from "../providers/http/fetch.ts";
+import { openCatalog } from "../providers/models/catalog.ts";
+import { credentialEnvNames, isBuiltIn } from "../providers/models/endpoints.ts";
+import { type ChosenModel, chooseModel, type ModelRequest } from "../providers/models/resolve.ts";
 import { passOn } from "../providers/pass-on.ts";
 import { isSecret } from "../providers/redact.ts";
 import { createProvider, type ProviderDeps } from "../providers/registry.ts";
-import { type ChosenModel, chooseModel, type ModelRequest } from "../providers/resolve.ts";
 import { withFittingImages } from "./fit-images.ts";
 import { runKeyCommand } from "./run-key-command.ts";
 
@@ -49,7 +49,7 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
   const replay =
     flags.replay === undefined
       ? undefined
-      : await (await import("../providers/cassette.ts")).openCassette(
+      : await (await import("../providers/cassette/cassette.ts")).openCassette(
           resolve(host.cwd, flags.replay),
           host.signal,
         );
@@ -61,7 +61,7 @@ export async function pickModel(options: PickModelOptions): Promise<PickedModel>
   const recorder =
     flags.record === undefined
       ? undefined
-      : await (await import("../providers/cassette.ts")).createRecorder(replay?.fetch ?? fetch, {
+      : await (await import("../providers/cassette/cassette.ts")).createRecorder(replay?.fetch ?? fetch, {
           path: resolve(host.cwd, flags.record),
           model: chosen.model,
           secrets: chosen.secrets,

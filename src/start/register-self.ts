@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 import type { Console } from "../main.ts";
 import { type Registration, registerRun } from "../runs/registration.ts";
 import type { ModelChoice } from "../session/agent-session.ts";
-import type { SessionStore } from "../session/store.ts";
+import type { SessionStore } from "../session/store/store.ts";
 
 export type RegisterSelfOptions = {
   readonly flags: Pick<Flags, "mode" | "resident" | "name">;

@@ -1,7 +1,7 @@
-import type { GateEnd, RunGate } from "../session/gates.ts";
-import type { RunGit } from "../session/work-tree.ts";
-import { childEnv } from "../tools/child-env.ts";
-import type { CommandEnd } from "../tools/shell.ts";
+import type { GateEnd, RunGate } from "../session/autonomous/gates.ts";
+import type { RunGit } from "../session/autonomous/work-tree.ts";
+import { childEnv } from "../tools/shell/child-env.ts";
+import type { CommandEnd } from "../tools/shell/shell.ts";
 import type { UserShell } from "./run-user-command.ts";
 
 /** The most of one gate's output that is kept in a file: a gate may flood for as long as its time lasts. */
@@ -13,8 +13,8 @@ const maxGitBytes = 64 * 1024 * 1024;
 export function createRunGate(shell: UserShell, cwd: string): RunGate {
   return async (command, { timeoutMs, signal }) => {
     const [{ createOutputBuffer }, { runCommand }] = await Promise.all([
-      import("../tools/output-buffer.ts"),
-      import("../tools/shell.ts"),
+      import("../tools/shell/output-buffer.ts"),
+      import("../tools/shell/shell.ts"),
     ]);
     const { secrets, spillFolder, shell: settings } = shell;
     const buffer = createOutputBuffer({ toolName: "gate", secrets, spillFolder, maxSpillBytes });
@@ -39,7 +39,7 @@ export function createRunGate(shell: UserShell, cwd: string): RunGate {
 /** Makes what runs git, such that the repository's own settings make it run nothing else. */
 export function createRunGit(shell: UserShell): RunGit {
   return async (args, cwd) => {
-    const { runCommand } = await import("../tools/shell.ts");
+    const { runCommand } = await import("../tools/shell/shell.ts");
     const chunks: Uint8Array[] = [];
     const end = await runCommand({
       file: "git",

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import type { Host } from "../host.ts";
-import type { RunKeyCommand } from "../providers/credentials.ts";
+import type { RunKeyCommand } from "../providers/models/credentials.ts";
 
 /** How much of a key command's output is looked at. */
 const maxKeyBytes = 64 * 1024;
@@ -8,7 +8,7 @@ const maxKeyBytes = 64 * 1024;
 /** Makes what runs the `!command` of a key in the user's shell and environment. */
 export function runKeyCommand(host: Host): RunKeyCommand {
   return async (command, { timeoutMs }) => {
-    const { runCommand } = await import("../tools/shell.ts");
+    const { runCommand } = await import("../tools/shell/shell.ts");
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     const end = await runCommand({

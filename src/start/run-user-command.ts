@@ -15,9 +15,9 @@ export async function runUserCommand(
   { cwd, signal, shell: options }: { cwd: string; signal: AbortSignal; shell: UserShell },
 ): Promise<RpcBashResult> {
   const [{ childEnv }, { createOutputBuffer }, { runCommand }] = await Promise.all([
-    import("../tools/child-env.ts"),
-    import("../tools/output-buffer.ts"),
-    import("../tools/shell.ts"),
+    import("../tools/shell/child-env.ts"),
+    import("../tools/shell/output-buffer.ts"),
+    import("../tools/shell/shell.ts"),
   ]);
   const { secrets, spillFolder } = options;
   const { path, commandPrefix, maxSpillBytes = defaultMaxSpillBytes } = options.shell;

@@ -16,14 +16,14 @@ import type { Console } from "../main.ts";
 import { checkOutputFiles } from "../report/output-files.ts";
 import { type Conversation, createConversation, type RunPrompt } from "../runs/conversation.ts";
 import type { Registration } from "../runs/registration.ts";
-import type { RpcService } from "../runs/rpc.ts";
-import type { RpcOptions } from "../runs/rpc-actions.ts";
+import type { RpcOptions } from "../runs/rpc/actions.ts";
+import type { RpcService } from "../runs/rpc/rpc.ts";
 import type { ModelChoice } from "../session/agent-session.ts";
-import type { LeftBranch } from "../session/branch-summary.ts";
+import type { LeftBranch } from "../session/compaction/branch-summary.ts";
 import type { OutputSchema } from "../session/output-schema.ts";
-import { withRedaction } from "../session/redacted-store.ts";
 import { sessionCommandNames } from "../session/slash-commands.ts";
-import { createSession, type SessionStore } from "../session/store.ts";
+import { withRedaction } from "../session/store/redacted-store.ts";
+import { createSession, type SessionStore } from "../session/store/store.ts";
 import { createUsageLedger } from "../session/usage.ts";
 import { createDeltaSink } from "../sinks/deltas.ts";
 import { createJsonSink } from "../sinks/json.ts";
@@ -275,7 +275,7 @@ function ownPaths({ flags, host, home, folder }: Beginning): string[] {
 }
 
 async function createService(options: RpcOptions, listeners: Emit[]): Promise<RpcService> {
-  const { createRpcService } = await import("../runs/rpc.ts");
+  const { createRpcService } = await import("../runs/rpc/rpc.ts");
   const service = createRpcService(options);
   listeners.push(service.observe);
   return service;

@@ -2,7 +2,7 @@ import { assertNever, type JsonObject } from "../contract/json.ts";
 import type { Tool, ToolResult } from "../contract/tool.ts";
 import description from "./bash.md";
 import { defineTool, errorResult, textResult } from "./define-tool.ts";
-import type { CommandEnd } from "./shell.ts";
+import type { CommandEnd } from "./shell/shell.ts";
 
 /** What the tools that run processes are made from. */
 export type ProcessToolOptions = {
@@ -44,9 +44,9 @@ export function createBashTool(options: BashOptions): Tool {
     readOnly: false,
     async run({ command, timeout = defaultTimeoutSeconds }, { cwd, signal, onUpdate }) {
       const [{ runCommand }, { createOutputBuffer }, { createLiveUpdates }] = await Promise.all([
-        import("./shell.ts"),
-        import("./output-buffer.ts"),
-        import("./live-updates.ts"),
+        import("./shell/shell.ts"),
+        import("./shell/output-buffer.ts"),
+        import("./shell/live-updates.ts"),
       ]);
       const buffer = createOutputBuffer({ toolName: "bash", ...options });
       const updates = createLiveUpdates(onUpdate, buffer.soFar);

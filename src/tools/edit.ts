@@ -24,7 +24,7 @@ export const editTool = defineTool({
   },
   readOnly: false,
   async run({ path, edits = [], oldText, newText }, context) {
-    const { editForModel } = await import("./edit-file.ts");
+    const { editForModel } = await import("./files/edit-file.ts");
     return editForModel({ path, edits, oldText, newText }, context);
   },
 });

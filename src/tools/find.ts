@@ -19,7 +19,7 @@ export function createFindTool(options: SearchOptions): Tool {
     },
     readOnly: true,
     async run(args, context) {
-      const { findForModel } = await import("./find-files.ts");
+      const { findForModel } = await import("./search/find-files.ts");
       return findForModel(args, context, options);
     },
   });

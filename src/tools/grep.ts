@@ -36,7 +36,7 @@ export function createGrepTool(options: SearchOptions): Tool {
     },
     readOnly: true,
     async run(args, context) {
-      const { grepForModel } = await import("./grep-files.ts");
+      const { grepForModel } = await import("./search/grep-files.ts");
       return grepForModel(args, context, options);
     },
   });

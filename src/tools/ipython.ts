@@ -4,8 +4,8 @@ import type { Tool, ToolContext, ToolResult } from "../contract/tool.ts";
 import { describeSurvivors, type ProcessToolOptions } from "./bash.ts";
 import { defineTool, errorResult, textResult } from "./define-tool.ts";
 import description from "./ipython.md";
-import { describeExit } from "./process-exit.ts";
-import type { CellEnd, PythonSession } from "./python-session.ts";
+import type { CellEnd, PythonSession } from "./python/python-session.ts";
+import { describeExit } from "./shell/process-exit.ts";
 
 export type IpythonOptions = ProcessToolOptions & {
   /** The interpreter's program. */
@@ -27,9 +27,9 @@ export function createIpythonTool(options: IpythonOptions): Tool {
     { cwd, signal, onUpdate }: ToolContext,
   ): Promise<ToolResult> {
     const [{ createPythonSession }, { createOutputBuffer }, { createLiveUpdates }] = await Promise.all([
-      import("./python-session.ts"),
-      import("./output-buffer.ts"),
-      import("./live-updates.ts"),
+      import("./python/python-session.ts"),
+      import("./shell/output-buffer.ts"),
+      import("./shell/live-updates.ts"),
     ]);
     session ??= createPythonSession({ python: options.python, cwd, env: options.env, hadInterpreter });
     const buffer = createOutputBuffer({ toolName: "ipython", ...options });

@@ -1,7 +1,7 @@
 import type { Tool } from "../contract/tool.ts";
 import { defineTool } from "./define-tool.ts";
-import type { ListingOptions } from "./listing.ts";
 import description from "./ls.md";
+import type { ListingOptions } from "./search/listing.ts";
 
 export type ListOptions = Omit<ListingOptions, "toolName">;
 
@@ -21,7 +21,7 @@ export function createLsTool(options: ListOptions): Tool {
     },
     readOnly: true,
     async run(args, context) {
-      const { listForModel } = await import("./list-folder.ts");
+      const { listForModel } = await import("./search/list-folder.ts");
       return listForModel({ path: args.path || ".", limit: args.limit ?? defaultLimit }, context, options);
     },
   });

@@ -30,7 +30,7 @@ export function createReadTool(images: ImageOptions): Tool {
     },
     readOnly: true,
     async run(args, context) {
-      const { readForModel } = await import("./read-file.ts");
+      const { readForModel } = await import("./files/read-file.ts");
       return readForModel({ ...args, images }, context);
     },
   });

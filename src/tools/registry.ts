@@ -2,14 +2,14 @@ import { StartupError } from "../contract/errors.ts";
 import { nearest } from "../contract/spelling.ts";
 import type { Tool } from "../contract/tool.ts";
 import { createBashTool, type ProcessToolOptions } from "./bash.ts";
-import { childEnv } from "./child-env.ts";
 import { editTool } from "./edit.ts";
 import { createFindTool } from "./find.ts";
-import { findPython } from "./find-python.ts";
 import { createGrepTool } from "./grep.ts";
 import { createIpythonTool } from "./ipython.ts";
 import { createLsTool } from "./ls.ts";
+import { findPython } from "./python/find-python.ts";
 import { createReadTool, type ImageOptions } from "./read.ts";
+import { childEnv } from "./shell/child-env.ts";
 import { writeTool } from "./write.ts";
 
 /** The tools that there are, in the order in which the model gets them. */

@@ -15,7 +15,7 @@ export const writeTool = defineTool({
   },
   readOnly: false,
   async run(args, context) {
-    const { writeForModel } = await import("./write-file.ts");
+    const { writeForModel } = await import("./files/write-file.ts");
     return writeForModel(args, context);
   },
 });

@@ -5,7 +5,7 @@ import type { AgentMessage, ModelMessage } from "../../src/contract/messages.ts"
 import type { AbortCause } from "../../src/contract/outcome.ts";
 import { withTimeLimits } from "../../src/providers/time-limits.ts";
 import { createAgentSession } from "../../src/session/agent-session.ts";
-import { createSession } from "../../src/session/store.ts";
+import { createSession } from "../../src/session/store/store.ts";
 import { createDeltaSink } from "../../src/sinks/deltas.ts";
 import { createJsonSink } from "../../src/sinks/json.ts";
 import { toDeltaLine } from "../support/delta-projection.ts";

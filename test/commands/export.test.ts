@@ -12,7 +12,7 @@ import { expect, test } from "vitest";
 import { exportSession } from "../../src/commands/export.ts";
 import { type ExportFormatName, exportEndings, formatOfFile } from "../../src/commands/export-formats.ts";
 import { StartupError } from "../../src/contract/errors.ts";
-import { openSession } from "../../src/session/store-open.ts";
+import { openSession } from "../../src/session/store/open.ts";
 import { assistant, call, message, result, text, useFolders, user } from "../session/samples.ts";
 import { createMemoryOutput, createSampleSession, going, writeSampleSession } from "./sample-session.ts";
 

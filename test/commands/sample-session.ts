@@ -1,5 +1,5 @@
 import type { TextOutput } from "../../src/commands/export-file.ts";
-import { createSession, type SessionStore } from "../../src/session/store.ts";
+import { createSession, type SessionStore } from "../../src/session/store/store.ts";
 import { assistant, call, message, result, text, user } from "../session/samples.ts";
 
 /** When the sample sessions happen. */

@@ -84,10 +84,10 @@ test("the package's entry loads nothing but the contract and the client", () => 
       ([, from]) => from ?? "",
     );
   expect(readdirSync(src)).toContain("index.ts");
-  expect(loads(new URL("index.ts", src))).toEqual(["./contract/read-events.ts", "./runs/rpc-client.ts"]);
-  expect(loads(new URL("runs/rpc-client.ts", src))).toEqual([
-    "../contract/read-events.ts",
-    "./line-queue.ts",
+  expect(loads(new URL("index.ts", src))).toEqual(["./contract/read-events.ts", "./runs/rpc/client.ts"]);
+  expect(loads(new URL("runs/rpc/client.ts", src))).toEqual([
+    "../../contract/read-events.ts",
+    "../line-queue.ts",
   ]);
   expect(loads(new URL("contract/read-events.ts", src))).toEqual(["./json.ts"]);
   expect(loads(new URL("contract/json.ts", src))).toEqual([]);

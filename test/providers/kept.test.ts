@@ -4,10 +4,10 @@ import type { JsonObject } from "../../src/contract/json.ts";
 import type { Api, AssistantMessage, ModelMessage, UserContent } from "../../src/contract/messages.ts";
 import { zeroUsage } from "../../src/contract/messages.ts";
 import type { ProviderRequest } from "../../src/contract/provider.ts";
-import { toParams as toAnthropic } from "../../src/providers/anthropic-messages-params.ts";
-import { toParams as toCompletions } from "../../src/providers/openai-completions-params.ts";
-import { toCodexParams, toParams as toResponses } from "../../src/providers/openai-responses-params.ts";
-import { toRequestBody } from "../../src/providers/request-body.ts";
+import { toParams as toAnthropic } from "../../src/providers/anthropic-messages/params.ts";
+import { toRequestBody } from "../../src/providers/http/request-body.ts";
+import { toParams as toCompletions } from "../../src/providers/openai-completions/params.ts";
+import { toCodexParams, toParams as toResponses } from "../../src/providers/openai-responses/params.ts";
 import { testModel, testRequest } from "../support/provider-replies.ts";
 
 const apis: [Api, (request: ProviderRequest) => JsonObject, list: string][] = [

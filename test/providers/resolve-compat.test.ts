@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Compat } from "../../src/contract/provider.ts";
-import { resolveCompat } from "../../src/providers/compat.ts";
-import { endpoints } from "../../src/providers/endpoints.ts";
+import { resolveCompat } from "../../src/providers/models/compat.ts";
+import { endpoints } from "../../src/providers/models/endpoints.ts";
 
 /** What every server takes. */
 const common: Compat = {

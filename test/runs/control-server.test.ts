@@ -8,7 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ControlServer, openControlServer } from "../../src/runs/control-server.ts";
 import { toLines } from "../../src/runs/follow-log.ts";
-import { parseCommand } from "../../src/runs/rpc-command.ts";
+import { parseCommand } from "../../src/runs/rpc/command.ts";
 import { createDeltaSink } from "../../src/sinks/deltas.ts";
 import { bundleProgram } from "../support/program.ts";
 import { sampleHeader } from "../support/sample-run.ts";

@@ -10,7 +10,7 @@ import {
   type RunPrompt,
 } from "../../src/runs/conversation.ts";
 import { createAgentSession } from "../../src/session/agent-session.ts";
-import { createSession } from "../../src/session/store.ts";
+import { createSession } from "../../src/session/store/store.ts";
 
 const model: Model = {
   id: "m",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { RpcCommandName } from "../../src/runs/protocol.ts";
-import { commandFields } from "../../src/runs/rpc-command.ts";
+import { commandFields } from "../../src/runs/rpc/command.ts";
 
 const page = readFileSync(new URL("../../docs/rpc.md", import.meta.url), "utf8");
 

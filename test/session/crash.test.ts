@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
-import { openSession } from "../../src/session/store-open.ts";
+import { openSession } from "../../src/session/store/open.ts";
 import { message, useFolders, user } from "./samples.ts";
 
 const makeFolder = useFolders();
@@ -16,7 +16,7 @@ test("a process that is killed at any moment has saved what it announced, and it
     stdin: {
       contents: `
         import { writeSync } from "node:fs";
-        import { createSession } from "./src/session/store.ts";
+        import { createSession } from "./src/session/store/store.ts";
         const store = createSession({ folder: process.argv[2], cwd: "/", pid: process.pid, persist: true });
         for (let n = 0; ; n++) {
           const content = "x".repeat((n * 7919) % 30000);

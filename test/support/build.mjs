@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { keepCodeCache } from "./code-cache.mjs";
 import { ensureInstalled, root, run } from "./ensure-installed.mjs";
 import { thirdPartyNotices } from "./notices.mjs";
@@ -21,9 +21,9 @@ const lateFiles = [
     "run",
     "start/start-run.ts",
     "serve/presence.ts",
-    "providers/sse.ts",
-    "providers/post.ts",
-    "providers/request-body.ts",
+    "providers/http/sse.ts",
+    "providers/http/post.ts",
+    "providers/http/request-body.ts",
     "providers/kept.ts",
     "providers/create-adapter.ts",
     "providers/history.ts",
@@ -33,7 +33,7 @@ const lateFiles = [
     "providers/tool-call-ids.ts",
   ],
   ["later", "runs/control-server.ts", "runs/tidy-up.ts", "sinks/reader-watch.ts"],
-  ["shell", "tools/shell.ts", "tools/output-buffer.ts", "tools/live-updates.ts"],
+  ["shell", "tools/shell/shell.ts", "tools/shell/output-buffer.ts", "tools/shell/live-updates.ts"],
 ];
 
 ensureInstalled();
@@ -42,7 +42,7 @@ const fresh = `${target}.new-${process.pid}`;
 const old = `${target}.old-${process.pid}`;
 try {
   await bundle();
-  copyFileSync(`${root}src/providers/models.json`, `${fresh}/models.json`);
+  copyFileSync(`${root}src/providers/models/models.json`, `${fresh}/models.json`);
   await keepCodeCache(fresh);
   const types = ["-p", "test/support/tsconfig.types.json", "--outDir", `${fresh}/types`];
   process.exitCode = run("node_modules/.bin/tsc", types);
@@ -82,7 +82,7 @@ async function bundle() {
       format: "cjs",
       minify,
       entryFileNames: "[name].js",
-      chunkFileNames: "[name].js",
+      chunkFileNames: nameChunk,
       plugins: [{ name: "late-builtins", renderChunk: requireLate, generateBundle: escapeWide }],
       codeSplitting: {
         groups: [
@@ -104,6 +104,15 @@ async function bundle() {
     output.flatMap(({ moduleIds = [] }) => moduleIds),
   );
   writeFileSync(`${fresh}/THIRD-PARTY-NOTICES.txt`, thirdPartyNotices(bundled));
+}
+
+/** A chunk is named after its file, and after the folder where that says what the file is of. */
+function nameChunk({ name, facadeModuleId, moduleIds }) {
+  const file = facadeModuleId ?? moduleIds.at(-1) ?? "";
+  const folder = basename(dirname(file));
+  const isOfApi = basename(file, ".ts") === name && basename(dirname(dirname(file))) === "providers";
+  if (!isOfApi) return "[name].js";
+  return name === "adapter" ? `${folder}.js` : `${folder}-${name}.js`;
 }
 
 /** One character beyond Latin-1, and V8 keeps two bytes for each character of the file. */

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../src/contrac
 import type { Api } from "../../src/contract/messages.ts";
 import type { Model, Provider, ProviderRequest, TokenCounts } from "../../src/contract/provider.ts";
 import type { CreateAdapter, ProviderFetch, ProviderInit } from "../../src/providers/adapter.ts";
-import { toHttpError } from "../../src/providers/http-error.ts";
+import { toHttpError } from "../../src/providers/errors/http-error.ts";
 
 /** How a body is cut into network chunks: whole, or pieces of these sizes over and over. */
 export const chunkings = {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { NewEntry } from "../../src/contract/entries.ts";
-import { createSession } from "../../src/session/store.ts";
+import { createSession } from "../../src/session/store/store.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Saves a session in a workspace's home; gives its id and its file. */

@@ -6,9 +6,9 @@ import type { ToolOutput } from "../../src/contract/events.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
 import type { ToolContext, ToolResult } from "../../src/contract/tool.ts";
 import { type BashOptions, createBashTool } from "../../src/tools/bash.ts";
-import { childEnv } from "../../src/tools/child-env.ts";
+import { childEnv } from "../../src/tools/shell/child-env.ts";
 import { processesWith, uniqueSleep, untilRunning } from "./processes.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "./shell/temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
 const env = childEnv(process.env, { credentialNames: [], passEnv: [] });

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
 import type { ToolResult } from "../../src/contract/tool.ts";
 import { editTool } from "../../src/tools/edit.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "./shell/temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
 function edit(cwd: string, args: JsonObject): Promise<ToolResult> {

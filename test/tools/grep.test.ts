@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
-import { childEnv } from "../../src/tools/child-env.ts";
+import { childEnv } from "../../src/tools/shell/child-env.ts";
 import { engines, folderOf, search } from "./search-tools.ts";
 
 describe.each(engines)("grep %s", (name, options) => {

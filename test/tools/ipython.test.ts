@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
 import type { ToolContext } from "../../src/contract/tool.ts";
-import { childEnv } from "../../src/tools/child-env.ts";
-import { findPython } from "../../src/tools/find-python.ts";
 import { createIpythonTool } from "../../src/tools/ipython.ts";
-import { killAllGroups } from "../../src/tools/kill-all.ts";
+import { findPython } from "../../src/tools/python/find-python.ts";
+import { childEnv } from "../../src/tools/shell/child-env.ts";
+import { killAllGroups } from "../../src/tools/shell/kill-all.ts";
 import { processesWith, uniqueSleep, untilRunning } from "./processes.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "./shell/temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
 type Python = (code: string, args?: JsonObject, context?: Partial<ToolContext>) => Promise<string>;

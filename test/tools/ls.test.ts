@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
 import type { ToolResult } from "../../src/contract/tool.ts";
 import { createLsTool } from "../../src/tools/ls.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "./shell/temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
 async function list(cwd: string, args: JsonObject): Promise<ToolResult> {

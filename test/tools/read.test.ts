@@ -6,7 +6,7 @@ import sharp from "sharp";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ToolResult } from "../../src/contract/tool.ts";
 import { createReadTool, type ImageOptions } from "../../src/tools/read.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "./shell/temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
 type Args = { path: string; offset?: number; limit?: number };

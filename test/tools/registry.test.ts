@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { StartupError } from "../../src/contract/errors.ts";
 import { createTools, type ToolsOptions, toolNames } from "../../src/tools/registry.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "./shell/temporary-folder.ts";
 
 function tools(options: Partial<ToolsOptions>): string[] {
   const made = createTools({

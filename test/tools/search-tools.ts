@@ -2,10 +2,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { JsonObject } from "../../src/contract/json.ts";
 import type { ToolContext } from "../../src/contract/tool.ts";
-import { childEnv } from "../../src/tools/child-env.ts";
 import { createFindTool } from "../../src/tools/find.ts";
 import { createGrepTool, type SearchOptions } from "../../src/tools/grep.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { childEnv } from "../../src/tools/shell/child-env.ts";
+import { temporaryFolder } from "./shell/temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
 /** Both ways of searching; they have to find the same. */

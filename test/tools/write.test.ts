@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ToolResult } from "../../src/contract/tool.ts";
 import { writeTool } from "../../src/tools/write.ts";
 import { callInChild, type ToolCallInChild } from "./child-tools.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "./shell/temporary-folder.ts";
 import { toolContext } from "./tool-context.ts";
 
 function write(cwd: string, path: string, content: string): Promise<ToolResult> {

@@ -1,0 +1,27 @@
+import { describe, test } from "vitest";
+import { createAnthropicMessages } from "../../../src/providers/anthropic-messages/adapter.ts";
+import {
+  ask,
+  chunkings,
+  readRecordings,
+  recordingsFolder,
+  replyingFetch,
+  testModel,
+  testRequest,
+} from "../../support/provider-replies.ts";
+import { expectRecorded } from "../../support/recorded-expectations.ts";
+
+if (recordingsFolder === undefined)
+  console.warn("BASE_CONTEXT_FIXTURES is not set: recorded replies are skipped");
+
+describe.skipIf(recordingsFolder === undefined)("recorded replies of the Messages API", () => {
+  for (const recording of readRecordings("anthropic")) {
+    test.each(Object.entries(chunkings))(`${recording.name}, %s`, async (_, sizes) => {
+      const { status, headers, model } = recording;
+      const fetch = replyingFetch(recording.body, { sizes, status, headers });
+      const request = testRequest(testModel("anthropic-messages", { id: model }));
+      const reply = await ask(createAnthropicMessages, fetch, request);
+      expectRecorded(reply, recording, { inputIncludesCached: false });
+    });
+  }
+});
