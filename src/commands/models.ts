@@ -4,6 +4,7 @@ import { loadModelsFile } from "../config/models.ts";
 import { homePaths } from "../config/paths.ts";
 import { errorMessage, StartupError } from "../contract/errors.ts";
 import type { Model } from "../contract/provider.ts";
+import { within } from "../contract/timers.ts";
 import type { ProviderFetch } from "../providers/adapter.ts";
 import { addressSecrets, cleanUrl } from "../providers/http/address.ts";
 import { proxySecrets } from "../providers/http/proxy.ts";
@@ -139,9 +140,10 @@ async function download(
   { env, fetch, signal }: Pick<RefreshModelsOptions, "env" | "fetch" | "signal">,
 ): Promise<unknown> {
   try {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const response = await withStatusCheck(fetch, "the model catalog")(catalogUrl, { signal: limit });
-    return await response.json();
+    return await within(timeoutMs, signal, async (limit) => {
+      const response = await withStatusCheck(fetch, "the model catalog")(catalogUrl, { signal: limit });
+      return response.json();
+    });
   } catch (error) {
     signal.throwIfAborted();
     const redact = createErrorRedactor([...addressSecrets(catalogUrl), ...proxySecrets(env)]);

@@ -1,5 +1,6 @@
 import { errorMessage } from "../../contract/errors.ts";
 import { isJsonObject } from "../../contract/json.ts";
+import { within } from "../../contract/timers.ts";
 import type { Credentials, ProviderFetch } from "../adapter.ts";
 import { toAnthropicHeaders } from "../anthropic-messages/headers.ts";
 import { bearer, toUrl } from "../http/post.ts";
@@ -43,11 +44,13 @@ async function requestList(
   { fetch, signal }: RequestOptions,
 ) {
   const { url, headers } = request(provider, credentials);
-  const response = await withStatusCheck(fetch, provider.name)(url, {
-    headers: { accept: "application/json", ...headers, ...provider.headers },
-    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
+  const body: unknown = await within(timeoutMs, signal, async (limit) => {
+    const response = await withStatusCheck(fetch, provider.name)(url, {
+      headers: { accept: "application/json", ...headers, ...provider.headers },
+      signal: limit,
+    });
+    return response.json();
   });
-  const body: unknown = await response.json();
   const list: unknown = isJsonObject(body) ? (body.data ?? body.models) : body;
   if (!Array.isArray(list)) throw new Error("the answer holds no list of models");
   return list.flatMap(toListedModel);
