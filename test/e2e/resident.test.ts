@@ -271,16 +271,15 @@ describe("attach", () => {
   test("ends when its reader does, and the run goes on", async () => {
     const bench = await createResidentBench([hanging]);
     const id = await startResident(bench, ["hi"]);
-    const command = `"${process.execPath}" "${cliPath}" attach ${id} | head -n 1 > /dev/null; echo "\${PIPESTATUS[0]}"`;
+    const reader = "{ head -n 1 > /dev/null; exec 0<&-; echo gone >&2; }";
+    const command = `"${process.execPath}" "${cliPath}" attach ${id} | ${reader}; echo "\${PIPESTATUS[0]}"`;
     // Nothing more is written before the run ends, so that the reader's absence is seen then.
     const shell = spawn("bash", ["-c", command], {
       env: environmentOf(bench.workspace),
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", "pipe"],
     });
     const said = once(shell.stdout, "data");
-    await eventually(() =>
-      readFileSync(join(bench.workspace.home, "runs", id, "events.jsonl"), "utf8").includes("Hel"),
-    );
+    expect(String((await once(shell.stderr, "data"))[0])).toBe("gone\n");
     expect((await bench.runBare(["stop", id])).status).toBe(0);
     expect(String((await said)[0]).trim()).toBe("141");
     expect((await bench.runBare(["wait", id])).status).toBe(143);
