@@ -9,8 +9,8 @@ import { openSession } from "../session/store/open.ts";
 import { findSession } from "../session/store/session-index.ts";
 import { createSession, newHeader, type SessionStore, toStore } from "../session/store/store.ts";
 import { assembleSession, type RunParts } from "./assemble-session.ts";
+import { choiceEntries } from "./choice-entries.ts";
 import { recordedFolder } from "./open-store.ts";
-import { choiceEntries } from "./start-run.ts";
 
 export type OpenOtherOptions = {
   readonly parts: RunParts;

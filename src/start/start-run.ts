@@ -4,7 +4,6 @@ import { homeFolder, homePaths } from "../config/paths.ts";
 import { loadSettings } from "../config/settings.ts";
 import { configFolders } from "../config/system-prompt.ts";
 import type { Settings } from "../contract/config.ts";
-import type { NewEntry } from "../contract/entries.ts";
 import { StartupError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Sink } from "../contract/sink.ts";
@@ -18,7 +17,6 @@ import { type Conversation, createConversation, type RunPrompt } from "../runs/c
 import type { Registration } from "../runs/registration.ts";
 import type { RpcOptions } from "../runs/rpc/actions.ts";
 import type { RpcService } from "../runs/rpc/rpc.ts";
-import type { ModelChoice } from "../session/agent-session.ts";
 import type { LeftBranch } from "../session/compaction/branch-summary.ts";
 import type { OutputSchema } from "../session/output-schema.ts";
 import { sessionCommandNames } from "../session/slash-commands.ts";
@@ -31,6 +29,7 @@ import { createTextSink } from "../sinks/text.ts";
 import { createTools } from "../tools/registry.ts";
 import { assembleSession, type RunParts } from "./assemble-session.ts";
 import { type AutonomousSetup, createAutonomousSetup } from "./autonomous-setup.ts";
+import { choiceEntries } from "./choice-entries.ts";
 import { type Prompt, readPrompts } from "./input.ts";
 import { hasRunPython, leftBranch, openStore, recordedFolder, workingFolder } from "./open-store.ts";
 import { type PickedModel, pickModel } from "./pick-model.ts";
@@ -286,20 +285,4 @@ function createSink(flags: Flags, host: Host, { stdout, stderr, redaction }: Con
     return createTextSink({ writer: stdout, isTerminal: host.stdout.isTerminal, stderr });
   const create = flags.jsonDeltas ? createDeltaSink : createJsonSink;
   return create({ writer: stdout, redact: redaction.redact });
-}
-
-/** What says with what the session goes on, where it does not say so already. */
-export function choiceEntries(
-  store: Pick<SessionStore, "settings">,
-  flags: Pick<Flags, "name">,
-  { model, thinkingLevel }: ModelChoice,
-): NewEntry[] {
-  const saved = store.settings();
-  const entries: NewEntry[] = [];
-  if (saved.model?.provider !== model.provider || saved.model.modelId !== model.id)
-    entries.push({ type: "model_change", provider: model.provider, modelId: model.id });
-  if (saved.thinkingLevel !== thinkingLevel) entries.push({ type: "thinking_level_change", thinkingLevel });
-  if (flags.name !== undefined && flags.name !== saved.name)
-    entries.push({ type: "session_info", name: flags.name });
-  return entries;
 }
