@@ -44,7 +44,7 @@ export function createPieceRedactor(
 }
 
 function secretPattern(secrets: readonly (string | undefined)[]): RegExp | undefined {
-  const known = secrets.filter((secret) => secret !== undefined).filter(isSecret);
+  const known = secrets.filter(isSecret);
   if (known.length === 0) return undefined;
   const forms = [...new Set(known.flatMap(plainForms))].sort((a, b) => b.length - a.length);
   const patterns = [...forms.map(escapePattern), ...known.map(base64Pattern)];
@@ -57,10 +57,7 @@ function secretPattern(secrets: readonly (string | undefined)[]): RegExp | undef
  */
 export function createErrorRedactor(secrets: readonly (string | undefined)[]): (text: string) => string {
   const redact = createRedactor(secrets);
-  const forms = secrets
-    .filter((secret) => secret !== undefined)
-    .filter(isSecret)
-    .flatMap(plainForms);
+  const forms = secrets.filter(isSecret).flatMap(plainForms);
   return (text) => {
     const [first = "", ...rest] = redact(text).split("…");
     if (rest.length === 0) return first;
@@ -82,8 +79,8 @@ function beginningAtEnd(text: string, secret: string): number {
 }
 
 /** Whether a credential is one that can be stripped without harm: not a short word, not a placeholder. */
-export function isSecret(text: string): boolean {
-  return text.length >= minLength && !placeholders.has(text);
+export function isSecret(text: string | undefined): text is string {
+  return text !== undefined && text.length >= minLength && !placeholders.has(text);
 }
 
 function plainForms(secret: string): string[] {

@@ -21,7 +21,9 @@ export function addressSecrets(address: string): string[] {
   ]);
   const { username, password } = url;
   const login =
-    password === "" ? [] : [`${decode(username)}:${decode(password)}`, decode(password), password];
+    password === ""
+      ? []
+      : [`${decodePart(username)}:${decodePart(password)}`, decodePart(password), password];
   return [...new Set([...login, ...values])].filter((secret) => secret !== "");
 }
 
@@ -36,7 +38,8 @@ function rawQueryValues({ search }: URL, name: string): string[] {
   return pairs.flatMap((pair) => (pair.startsWith(`${name}=`) ? [pair.slice(name.length + 1)] : []));
 }
 
-function decode(text: string): string {
+/** Undoes the escapes of a part of a URL. One that was not escaped may hold a `%` that stands for itself. */
+export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -3,7 +3,7 @@ import type { Agent as HttpsAgent } from "node:https";
 import type { Duplex } from "node:stream";
 import { ProviderError } from "../../contract/errors.ts";
 import { oneLine } from "../errors/error-body.ts";
-import { addressSecrets } from "./address.ts";
+import { addressSecrets, decodePart } from "./address.ts";
 import { toNetworkError } from "./network-error.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -121,17 +121,8 @@ function proxyAddress(proxy: URL): RequestOptions {
 
 function authorization(proxy: URL): Record<string, string> {
   if (proxy.username === "" && proxy.password === "") return {};
-  const user = `${decode(proxy.username)}:${decode(proxy.password)}`;
+  const user = `${decodePart(proxy.username)}:${decodePart(proxy.password)}`;
   return { "proxy-authorization": `Basic ${Buffer.from(user).toString("base64")}` };
-}
-
-/** A password that was not escaped may hold a `%` that stands for itself. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function parseProxy(value: string): URL | undefined {

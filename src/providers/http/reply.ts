@@ -9,9 +9,7 @@ export type ReplyParts = {
   readonly body: ReplyBody | null;
 };
 
-/**
- * The bytes of a reply. It is its own iterator: there is one reader.
- */
+/** The bytes of a reply, for one reader. */
 export type ReplyBody = AsyncIterableIterator<Uint8Array> & {
   /** Gives up the rest and lets the connection go. */
   return(): Promise<IteratorResult<Uint8Array>>;
@@ -31,18 +29,15 @@ export function toResponse(parts: ReplyParts): Response {
     url,
     body,
     ok: status >= 200 && status < 300,
-    redirected: false,
-    type: "basic",
     headers: toHeaders(parts.headers),
     text: async () => new TextDecoder().decode(await readAll()),
     json: async () => JSON.parse(new TextDecoder().decode(await readAll())),
-    bytes: readAll,
     arrayBuffer: async () => {
       const { buffer, byteOffset, byteLength } = await readAll();
       return buffer.slice(byteOffset, byteOffset + byteLength);
     },
   };
-  // The parts of a Response that anybody here asks for, and no more.
+  // The parts of a Response that are asked for here and in tests, and no more.
   return reply as unknown as Response;
 }
 
@@ -68,10 +63,6 @@ function toHeaders(values: ReadonlyMap<string, string>) {
     get: (name: string) => values.get(name.toLowerCase()) ?? null,
     has: (name: string) => values.has(name.toLowerCase()),
     entries: () => values.entries(),
-    keys: () => values.keys(),
-    values: () => values.values(),
-    forEach: (visit: (value: string, name: string) => void) => values.forEach(visit),
-    [Symbol.iterator]: () => values.entries(),
   };
 }
 
