@@ -5,51 +5,18 @@ import { createOpenAIResponses } from "../../../src/providers/openai-responses/a
 import { createResponseMachine } from "../../../src/providers/openai-responses/deltas.ts";
 import {
   ask,
-  chunkings,
   readHandWritten,
-  readSpec,
   replyingFetch,
   testModel,
   testRequest,
   toEventStream,
 } from "../../support/provider-replies.ts";
-import { expectRecorded } from "../../support/recorded-expectations.ts";
 
 const request = testRequest(testModel("openai-responses"));
 
 function reply(body: string | Uint8Array, options: Parameters<typeof replyingFetch>[1] = {}) {
   return ask(createOpenAIResponses, replyingFetch(body, options), request);
 }
-
-describe("replies of the Responses API", () => {
-  for (const written of readHandWritten("openai-responses")) {
-    test.each(Object.entries(chunkings))(`${written.name}, %s`, async (_, sizes) => {
-      const { headers } = written;
-      expectRecorded(await reply(written.body, { sizes, headers }), written, { inputIncludesCached: true });
-    });
-  }
-});
-
-test("the reply's id and model are told", async () => {
-  const [text] = readHandWritten("openai-responses").filter(({ name }) => name === "text.sse");
-  const { responseId, responseModel } = await reply(text?.body ?? "");
-  expect({ responseId, responseModel }).toEqual({ responseId: "resp_1", responseModel: "test-model-1" });
-});
-
-test("a server that holds the connection open behind response.completed does not hold the reply", async () => {
-  const [text] = readHandWritten("openai-responses").filter(({ name }) => name === "text.sse");
-  expect((await reply(text?.body ?? "", { hang: true })).stopReason).toBe("stop");
-});
-
-test.each([
-  ["E1c", { text: "half", kind: "protocol", transient: true }],
-  ["E2d", { text: "", kind: "quota", transient: false }],
-  ["E2e", { text: "", kind: "overloaded", transient: true }],
-])("scripted reply %s", async (name, expected) => {
-  const [answer = { body: "" }] = readSpec(name);
-  const { text, error } = await reply(answer.body);
-  expect({ text, kind: error?.kind, transient: error?.transient }).toEqual(expected);
-});
 
 const errorEvent =
   'event: error\ndata: {"type":"error","error":{"code":"server_error","message":"Broken"}}\n\n';
